@@ -1,0 +1,194 @@
+"""The decoding loop: draft, one target pass, verify, cut back. Plain decoding is the same loop with nothing drafted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from specdesk.core.drafters.protocol import Drafter
+from specdesk.core.events import (
+    AnswerToken,
+    Delta,
+    DraftedToken,
+    Event,
+    Finished,
+    Outcome,
+    PromptRead,
+    Source,
+    Step,
+    StopReason,
+)
+from specdesk.core.lm import Interrupted, LanguageModel, Vocabulary, rewind
+from specdesk.core.lookahead import Lookahead
+from specdesk.core.stops import Transcript
+from specdesk.core.verify import Draft, Verdict, rejection
+from specdesk.core.warp import Sampling, warp
+
+PROMPT_CHUNK = 256
+"""Tokens of a prompt fed per target pass: how often its progress is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One answer to decode."""
+
+    prompt: Sequence[int]
+    """Token ids (n,), n >= 1."""
+    sampling: Sampling
+    max_tokens: int | None = None
+    """None: until the model ends the answer or the context is full."""
+    stop_strings: tuple[str, ...] = ()
+
+
+def decode(
+    task: Task,
+    *,
+    target: LanguageModel,
+    vocabulary: Vocabulary,
+    drafter: Drafter | None,
+    lookahead: Lookahead,
+    rng: np.random.Generator,
+    clock: Callable[[], float],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Event]:
+    """Decode one answer; yields PromptRead once or more, then a Step per target pass, then Finished.
+
+    The answer has the distribution of `target` under `task.sampling`, whatever the drafter proposes; the same rng state
+    gives the same answer. What the target's cache already shares with the prompt is not read again. Between steps, and
+    when the iterator ends, is closed or raises, both caches hold a prefix of prompt plus answer, less its last token.
+
+    `clock` counts seconds. `cancelled` is asked between passes; a model may raise Interrupted inside one.
+
+    Raises: ValueError for an empty prompt or one that does not fit into the context.
+    Source: Leviathan et al., arXiv:2211.17192, Algorithm 1 and section 2.
+    """
+    committed = list(task.prompt)
+    if not committed:
+        raise ValueError("the prompt has no tokens")
+    if len(committed) > target.n_ctx:
+        raise ValueError(f"the prompt has {len(committed)} tokens, the context holds {target.n_ctx}")
+    transcript = Transcript(vocabulary, task.max_tokens, task.stop_strings)
+    reason: StopReason | None = None
+    try:
+        yield from _read_prompt(committed, target, clock, cancelled)
+        if drafter is not None:
+            drafter.begin(committed)
+        index = 0
+        while reason is None:
+            if cancelled():
+                reason = StopReason.CANCELLED
+                break
+            started = clock()
+            room = _room(transcript, target, drafter, len(committed))
+            plan = lookahead.plan(index, room)
+            drafts = _draft(drafter, committed, plan.n_draft, vocabulary, rng)
+            drafted = clock()
+            rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
+            passed = clock()
+            verdict = rejection(drafts, lambda row: warp(rows[row], task.sampling), rng)  # noqa: B023
+            tokens, deltas, reason = _take(verdict, transcript, vocabulary, plain=not drafts)
+            committed.extend(token.id for token in tokens)
+            if reason is None and len(committed) > target.n_ctx:
+                reason = StopReason.CONTEXT
+            _cut_back(target, drafter, len(committed) - 1)
+            yield Step(
+                index=index,
+                lookahead=plan.n_draft,
+                reason=plan.reason,
+                drafter=drafter.name if drafter is not None and drafts else None,
+                drafted=_outcomes(drafts, verdict, len(tokens), vocabulary),
+                tokens=tuple(tokens),
+                deltas=tuple(deltas),
+                draft_s=drafted - started,
+                target_s=passed - drafted,
+                step_s=clock() - started,
+            )
+            index += 1
+    except Interrupted:
+        reason = StopReason.CANCELLED
+    finally:
+        _cut_back(target, drafter, len(committed) - 1)
+    yield Finished(reason, tuple(transcript.flush() if reason is not StopReason.STOP else ()))
+
+
+def _read_prompt(
+    prompt: list[int], target: LanguageModel, clock: Callable[[], float], cancelled: Callable[[], bool]
+) -> Iterator[PromptRead]:
+    """Bring the cache to all of the prompt but its last token, which the first step feeds."""
+    started = clock()
+    n_reused = rewind(target, prompt[:-1])
+    n_read = n_reused
+    yield PromptRead(n_read, len(prompt), n_reused, clock() - started)
+    while n_read < len(prompt) - 1 and not cancelled():
+        chunk = prompt[n_read : min(n_read + PROMPT_CHUNK, len(prompt) - 1)]
+        target.extend(chunk, 0)
+        n_read += len(chunk)
+        yield PromptRead(n_read, len(prompt), n_reused, clock() - started)
+
+
+def _room(transcript: Transcript, target: LanguageModel, drafter: Drafter | None, n_committed: int) -> int:
+    """The most tokens worth drafting: a pass over k of them writes up to k + 1 and needs k + 1 cells."""
+    if drafter is None:
+        return 0
+    room = min(target.n_ctx - n_committed, drafter.room(n_committed))
+    return room if transcript.n_left is None else min(room, transcript.n_left - 1)
+
+
+def _draft(
+    drafter: Drafter | None, committed: list[int], n: int, vocabulary: Vocabulary, rng: np.random.Generator
+) -> list[Draft]:
+    drafts: list[Draft] = []
+    if drafter is None or n == 0:
+        return drafts
+    for draft in drafter.propose(committed, rng):
+        # Every drawn token is kept and tested. Stopping may depend on it; dropping it would bias the answer.
+        drafts.append(draft)
+        if len(drafts) == n or vocabulary.is_eog(draft.token):
+            break
+    return drafts
+
+
+def _take(
+    verdict: Verdict, transcript: Transcript, vocabulary: Vocabulary, *, plain: bool
+) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
+    """Let the verdict's tokens join the answer one by one, up to the one that ends it."""
+    written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
+    last = Source.PLAIN if plain else Source.REPLACEMENT if verdict.rejected else Source.BONUS
+    written.append((verdict.token, verdict.p, last))
+    tokens: list[AnswerToken] = []
+    deltas: list[Delta] = []
+    for token, p, source in written:
+        final, reason = transcript.push(token, source)
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p))
+        deltas.extend(final)
+        if reason is not None:
+            return tokens, deltas, reason
+    return tokens, deltas, None
+
+
+def _outcomes(drafts: list[Draft], verdict: Verdict, n_taken: int, vocabulary: Vocabulary) -> tuple[DraftedToken, ...]:
+    """What became of each draft token, of which the answer took `n_taken` (its follower counted)."""
+    outcomes: list[DraftedToken] = []
+    for position, draft in enumerate(drafts):
+        test = verdict.tests[position] if position < len(verdict.tests) else None
+        if test is None or position >= n_taken:
+            outcome = Outcome.IGNORED
+        else:
+            outcome = Outcome.ACCEPTED if test.accepted else Outcome.REJECTED
+        q = draft.q.prob(draft.token)
+        p = None if test is None else test.p
+        outcomes.append(DraftedToken(draft.token, _text(draft.token, vocabulary), q, p, outcome))
+    return tuple(outcomes)
+
+
+def _text(token: int, vocabulary: Vocabulary) -> str:
+    return vocabulary.piece(token).decode("utf-8", errors="replace")
+
+
+def _cut_back(target: LanguageModel, drafter: Drafter | None, length: int) -> None:
+    if len(target.ids) > length:
+        target.truncate(length)
+    if drafter is not None:
+        drafter.settle(length)

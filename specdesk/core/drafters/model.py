@@ -1,0 +1,47 @@
+"""Drafting with a smaller language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from specdesk.core.lm import LanguageModel, rewind
+from specdesk.core.verify import Draft
+from specdesk.core.warp import Sampling, warp
+
+
+class ModelDrafter:
+    """Draws draft tokens from a draft model, warped like the target.
+
+    The model's cache is brought up to the text lazily, when tokens are asked for, so a draft that is not used costs
+    nothing, its prompt included.
+    """
+
+    name = "model"
+
+    def __init__(self, lm: LanguageModel, sampling: Sampling) -> None:
+        self._lm = lm
+        self._sampling = sampling
+
+    def begin(self, committed: Sequence[int]) -> None:
+        """Keep of the cache what a new answer to `committed` can use. Feeds nothing."""
+        rewind(self._lm, committed[:-1])
+
+    def room(self, n_committed: int) -> int:
+        """How many tokens could be drafted behind a text of this length."""
+        return max(0, self._lm.n_ctx - n_committed + 1)
+
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+        """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows."""
+        feed = list(committed[len(self._lm.ids) :])
+        for _ in range(self.room(len(committed))):
+            q = warp(self._lm.extend(feed, 1)[0], self._sampling)
+            draft = Draft(q.draw(rng), q)
+            yield draft
+            feed = [draft.token]
+
+    def settle(self, length: int) -> None:
+        """Forget what was drafted: cut the cache back to at most the first `length` tokens of the text."""
+        if len(self._lm.ids) > length:
+            self._lm.truncate(length)

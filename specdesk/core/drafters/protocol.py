@@ -1,0 +1,30 @@
+"""What the loop needs from a drafter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from specdesk.core.verify import Draft
+
+
+class Drafter(Protocol):
+    """Proposes tokens together with the distributions they were really drawn from."""
+
+    @property
+    def name(self) -> str:
+        """What displays and traces call it."""
+
+    def begin(self, committed: Sequence[int]) -> None:
+        """A new answer to `committed` starts. Must be cheap: it may be that nothing is drafted at all."""
+
+    def room(self, n_committed: int) -> int:
+        """How many tokens could be drafted behind a text of this length."""
+
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+        """Draft tokens to follow `committed` (n,), one at a time, as many as are taken, `room` at most."""
+
+    def settle(self, length: int) -> None:
+        """The step is over: nothing beyond the first `length` tokens of the text may be kept."""

@@ -1,0 +1,118 @@
+"""What happens while an answer is decoded, as frozen records. Every display, trace and statistic is made from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Source(StrEnum):
+    """Who wrote a token of the answer."""
+
+    ACCEPTED = "accepted"
+    """The draft proposed it and the target let it stand."""
+    REPLACEMENT = "replacement"
+    """The target wrote it in place of a rejected draft token."""
+    BONUS = "bonus"
+    """The target wrote it after a draft that stood whole."""
+    PLAIN = "plain"
+    """The target wrote it in a pass without a draft."""
+
+
+class Outcome(StrEnum):
+    """What became of a draft token. Every drafted token has exactly one."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    IGNORED = "ignored"
+    """It stood behind a rejection or behind the end of the answer, so it does not count either way."""
+
+
+class StopReason(StrEnum):
+    """Why an answer ended."""
+
+    EOG = "eog"
+    STOP = "stop"
+    LENGTH = "length"
+    CONTEXT = "context"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedToken:
+    """A token the draft drew, with the probabilities that decided over it."""
+
+    id: int
+    text: str
+    """The token alone; bytes that are no character on their own show as U+FFFD."""
+    q: float
+    p: float | None
+    """None where the rule never looked at it."""
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerToken:
+    """A token that joined the answer."""
+
+    id: int
+    text: str
+    source: Source
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Text that became final, and who wrote it. All deltas of an answer, joined, are its text."""
+
+    text: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRead:
+    """Part of the prompt is in the target's cache; the last of these comes before the first Step."""
+
+    n_read: int
+    """Tokens of the prompt in the cache so far, reused ones included. The last one is fed with the first step."""
+    n_total: int
+    n_reused: int
+    """Tokens that were in the cache already, from an earlier answer."""
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One target pass and what came of it."""
+
+    index: int
+    lookahead: int
+    """Draft tokens planned, K; 0 in a plain step."""
+    reason: str
+    """Why that many."""
+    drafter: str | None
+    """Which drafter proposed; None in a plain step."""
+    drafted: tuple[DraftedToken, ...]
+    tokens: tuple[AnswerToken, ...]
+    deltas: tuple[Delta, ...]
+    draft_s: float
+    target_s: float
+    step_s: float
+    """The whole step, from the end of the one before; time the reader of the events took is not in it."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether this was plain decoding: one token fed, one token out."""
+        return not self.drafted
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer is complete. Nothing follows."""
+
+    reason: StopReason
+    deltas: tuple[Delta, ...]
+    """Text that was held back in case it grew into a character or a stop string, and did not."""
+
+
+Event = PromptRead | Step | Finished

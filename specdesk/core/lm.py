@@ -1,0 +1,64 @@
+"""What the algorithm needs from a language model and from a vocabulary, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Logits = NDArray[np.float32]
+"""Shape (n, n_vocab); row i scores what follows the i-th token asked about."""
+
+
+class Interrupted(Exception):  # noqa: N818 — what happened, not an error
+    """A pass was stopped from outside. What the cache holds is still what `ids` says."""
+
+
+class LanguageModel(Protocol):
+    """An autoregressive model with a cache that can be extended and cut back."""
+
+    @property
+    def n_vocab(self) -> int:
+        """Width of a logits row."""
+
+    @property
+    def n_ctx(self) -> int:
+        """Most tokens the cache can hold."""
+
+    @property
+    def ids(self) -> Sequence[int]:
+        """The tokens whose keys and values the cache holds, in order. Not to be changed by the reader."""
+
+    def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
+        """Feed `ids` (n,) and return the logits behind the last `n_rows` of them, shape (n_rows, n_vocab).
+
+        The result is a view: it is valid until the next call on this model.
+        Raises: ValueError if the tokens do not fit or n_rows > n; Interrupted if stopped half-way, the cache then
+        holding what it held before or a further part of `ids`.
+        """
+
+    def truncate(self, length: int) -> None:
+        """Cut the cache back to its first `length` tokens. Raises an error of its own if this kind of cache cannot."""
+
+
+class Vocabulary(Protocol):
+    """What a token is as text."""
+
+    def piece(self, token: int) -> bytes:
+        """The bytes the token adds to an answer; empty for control tokens."""
+
+    def is_eog(self, token: int) -> bool:
+        """Whether the token ends the answer."""
+
+
+def rewind(lm: LanguageModel, ids: Sequence[int]) -> int:
+    """Cut `lm` back to the longest prefix its cache shares with `ids`; returns that length."""
+    held = lm.ids
+    length = min(len(held), len(ids))
+    if list(held[:length]) != list(ids[:length]):
+        length = next(i for i in range(length) if held[i] != ids[i])
+    if length < len(held):
+        lm.truncate(length)
+    return length

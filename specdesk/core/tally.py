@@ -1,0 +1,103 @@
+"""Running figures of one answer, made from its events alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import median
+
+from specdesk.core.events import Event, Finished, Outcome, PromptRead, Step
+
+MIN_TOKENS = 16
+"""Below this many tokens of an answer a speedup says more about chance than about the machine."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts and times of one answer so far.
+
+    The speedup is measured in the answer itself: every so often a step decodes plainly, and the median of those steps
+    is what a token costs without speculation on this machine, at this moment, at these depths of the context. A figure
+    that cannot be known yet is None.
+    """
+
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    generated_tokens: int = 0
+    target_passes: int = 0
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    prompt_s: float = 0.0
+    draft_s: float = 0.0
+    target_s: float = 0.0
+    decode_s: float = 0.0
+    """From the end of the target's prompt pass to the last token: drafting and the draft's prompt reading included."""
+    _plain_steps_s: list[float] = field(default_factory=list)
+
+    def add(self, event: Event) -> None:
+        """Take the next event into account."""
+        match event:
+            case PromptRead():
+                self.prompt_tokens, self.reused_tokens = event.n_total, event.n_reused
+                self.prompt_s = event.elapsed_s
+            case Step():
+                self.generated_tokens += len(event.tokens)
+                self.target_passes += 1
+                self.outcomes.update(token.outcome for token in event.drafted)
+                self.draft_s += event.draft_s
+                self.target_s += event.target_s
+                self.decode_s += event.step_s
+                if event.plain:
+                    self._plain_steps_s.append(event.step_s)
+            case Finished():
+                pass
+
+    @property
+    def drafted(self) -> int:
+        """Draft tokens drawn: accepted + rejected + ignored."""
+        return self.outcomes.total()
+
+    @property
+    def accepted(self) -> int:
+        """Draft tokens that joined the answer."""
+        return self.outcomes[Outcome.ACCEPTED]
+
+    @property
+    def rejected(self) -> int:
+        """Draft tokens the target refused."""
+        return self.outcomes[Outcome.REJECTED]
+
+    @property
+    def ignored(self) -> int:
+        """Draft tokens behind a rejection or behind the end of the answer."""
+        return self.outcomes[Outcome.IGNORED]
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / tested, where tested = accepted + rejected."""
+        return _ratio(self.accepted, self.accepted + self.rejected)
+
+    @property
+    def tokens_per_pass(self) -> float | None:
+        """Tokens of the answer per target pass, the plain steps among them."""
+        return _ratio(self.generated_tokens, self.target_passes)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Tokens of the answer per second of decoding."""
+        return _ratio(self.generated_tokens, self.decode_s)
+
+    @property
+    def plain_tokens_per_s(self) -> float | None:
+        """What plain decoding does here, from the plain steps of this answer."""
+        return _ratio(1.0, median(self._plain_steps_s)) if self._plain_steps_s else None
+
+    @property
+    def speedup(self) -> float | None:
+        """Tokens per second against plain decoding; None while there is too little to judge."""
+        if self.generated_tokens < MIN_TOKENS or not self.tokens_per_s or not self.plain_tokens_per_s:
+            return None
+        return self.tokens_per_s / self.plain_tokens_per_s
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 else None

@@ -1,0 +1,25 @@
+"""What the user may set, resolved once into frozen records that are handed down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_N_CTX = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Which models to load, and how."""
+
+    target: Path
+    draft: Path | None = None
+    """None: plain decoding."""
+    n_ctx: int = DEFAULT_N_CTX
+    """Tokens each model's cache can hold."""
+    n_threads: int | None = None
+    """None: as many as this process has physical cores to itself."""
+    n_gpu_layers: int | None = None
+    """Layers of the target on the GPU; None: all, where the build has a GPU backend."""
+    draft_n_gpu_layers: int | None = None
+    """The same for the draft."""

@@ -1,0 +1,60 @@
+"""What holds for every test: a home of its own, and no network but this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from specdesk import paths
+from tests.tiny.gguf_models import TinyPair, write_pair
+
+_REAL_MODELS = paths.models_dir()
+"""Where the user's models are; read before any test moves home."""
+
+_DEFAULT_TARGET = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+_DEFAULT_DRAFT = "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing a test writes lands in the home of whoever runs it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for variable in [name for name in os.environ if name.startswith(("XDG_", "HF_", "SPECDESK_"))]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SPECDESK_HOME", str(home / "specdesk"))
+    return home
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anywhere but this machine fails the test that made it."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            host = address[0] if isinstance(address, tuple) else address
+            if host not in ("127.0.0.1", "::1", "localhost"):
+                pytest.fail(f"a test tried to reach {address}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def tiny_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
+    """Two real GGUF files of half a megabyte each."""
+    return write_pair(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def real_pair() -> tuple[Path, Path]:
+    """Target and draft of the default pair; skips, saying how to get them, when they are not here."""
+    target, draft = _REAL_MODELS / _DEFAULT_TARGET, _REAL_MODELS / _DEFAULT_DRAFT
+    if not (target.is_file() and draft.is_file()):
+        pytest.skip("the default pair is not on this machine: specdesk download default")
+    return target, draft

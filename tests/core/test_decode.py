@@ -1,0 +1,264 @@
+"""The loop at its edges: what ends an answer, what is left in the caches, what the events say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from specdesk.core.decode import Task
+from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.lm import Interrupted, Logits
+from specdesk.core.tally import Tally
+from specdesk.core.verify import Draft
+from specdesk.core.warp import Sampling, certain
+from tests.toy.models import ByteVocabulary, ToyLM, events, random_logits, written
+
+GREEDY = Sampling(0.0)
+OPEN = Sampling(1.0, 0, 1.0, 0.0)
+V = 8
+
+
+def toy(seed: int = 3, *, noise: float = 0.0, n_ctx: int = 64) -> ToyLM:
+    return ToyLM(random_logits(V, seed, scale=3.0, noise=noise), V, n_ctx)
+
+
+def plain(prompt: Sequence[int], n: int) -> list[int]:
+    return [token.id for token in written(events(Task(prompt, GREEDY, n), toy(), None, 0))]
+
+
+def reason(stream: list[Event]) -> StopReason:
+    assert isinstance(stream[-1], Finished)
+    return stream[-1].reason
+
+
+class Adversary:
+    """Always proposes one token with certainty."""
+
+    name = "adversary"
+
+    def __init__(self, token: int) -> None:
+        self._token = token
+
+    def begin(self, committed: Sequence[int]) -> None: ...
+
+    def room(self, n_committed: int) -> int:
+        return 100
+
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+        while True:
+            yield Draft(self._token, certain(self._token))
+
+    def settle(self, length: int) -> None: ...
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 4, 7])
+@pytest.mark.parametrize("noise", [0.0, 0.3, 30.0])
+def test_every_draft_and_length_writes_the_plain_answer_when_greedy(k: int, noise: float) -> None:
+    stream = list(events(Task([1, 2], GREEDY, 20), toy(), toy(noise=noise), k))
+    assert [token.id for token in written(iter(stream))] == plain([1, 2], 20)
+    assert reason(stream) is StopReason.LENGTH
+
+
+def test_a_draft_that_is_the_target_is_always_right() -> None:
+    stream = list(events(Task([1], OPEN, 50), toy(), toy(), 4))
+    steps = [event for event in stream if isinstance(event, Step)]
+    assert {token.outcome for step in steps for token in step.drafted} == {Outcome.ACCEPTED}
+    for step in steps[:-1]:
+        assert [token.source for token in step.tokens] == [Source.ACCEPTED] * 4 + [Source.BONUS]
+
+
+def test_an_adversary_is_never_right_and_changes_nothing() -> None:
+    answer = plain([1, 2], 15)
+    wrong = next(token for token in range(V) if token not in answer)
+    stream = list(events(Task([1, 2], GREEDY, 15), toy(), None, 3, drafter=Adversary(wrong)))
+    assert [token.id for token in written(iter(stream))] == answer
+    tally = Tally()
+    for event in stream:
+        tally.add(event)
+    assert tally.accepted == 0
+    # One test per step, except the last: with one token to go nothing is drafted.
+    assert tally.rejected == 14
+
+
+@pytest.mark.parametrize("end", range(9))
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_an_end_token_ends_the_answer_wherever_it_stands_in_a_block(end: int, k: int) -> None:
+    """What plain decoding writes at position `end` becomes the end token; the draft is the target, so all stands."""
+    answer = plain([1, 2], 30)
+    first = answer.index(answer[end])
+    target, draft = toy(), toy()
+    vocabulary = ByteVocabulary(eog=[answer[end]])
+    stream = list(events(Task([1, 2], GREEDY, 30), target, draft, k, vocabulary=vocabulary))
+    assert [token.id for token in written(iter(stream))] == answer[: first + 1]
+    assert reason(stream) is StopReason.EOG
+    text = "".join(delta.text for event in stream if isinstance(event, Step | Finished) for delta in event.deltas)
+    assert text == "".join(chr(97 + token) for token in answer[:first])
+    committed = [1, 2, *answer[: first + 1]]
+    assert list(target.ids) == committed[:-1]
+    assert list(draft.ids) == committed[: len(draft.ids)]
+    assert len(draft.ids) < len(committed)
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_the_limit_is_kept_to_the_token(n: int) -> None:
+    stream = list(events(Task([1, 2], GREEDY, n), toy(), toy(), 4))
+    assert [token.id for token in written(iter(stream))] == plain([1, 2], n)
+    # Nothing is drafted that the limit would throw away.
+    assert all(token.outcome is Outcome.ACCEPTED for e in stream if isinstance(e, Step) for token in e.drafted)
+
+
+@pytest.mark.parametrize("n_prompt", [1, 2, 14, 15, 16])
+@pytest.mark.parametrize("k", [0, 3])
+def test_a_full_context_ends_the_answer(n_prompt: int, k: int) -> None:
+    prompt = [1] * n_prompt
+    stream = list(events(Task(prompt, GREEDY), toy(n_ctx=16), toy(n_ctx=16), k))
+    assert reason(stream) is StopReason.CONTEXT
+    assert len(written(iter(stream))) == 16 - n_prompt + 1
+
+
+def test_a_draft_with_a_smaller_context_stops_drafting_and_nothing_else() -> None:
+    draft = toy(noise=0.2, n_ctx=10)
+    stream = list(events(Task([1, 2], GREEDY, 30), toy(), draft, 4))
+    assert [token.id for token in written(iter(stream))] == plain([1, 2], 30)
+    assert len(draft.ids) <= 10
+
+
+def test_a_stop_string_inside_a_block_leaves_nothing_behind() -> None:
+    answer = plain([1, 2], 30)
+    text = "".join(chr(97 + token) for token in answer)
+    stop = text[5:8]
+    target = toy()
+    stream = list(events(Task([1, 2], GREEDY, 30, (stop,)), target, toy(), 4))
+    shown = "".join(delta.text for event in stream if isinstance(event, Step | Finished) for delta in event.deltas)
+    assert shown == text[: text.index(stop)]
+    assert reason(stream) is StopReason.STOP
+    n_taken = text.index(stop) + len(stop)
+    assert [token.id for token in written(iter(stream))] == answer[:n_taken]
+    assert list(target.ids) == [1, 2, *answer[: n_taken - 1]]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-6, 0.01, 1.0, 5.0])
+@pytest.mark.parametrize("k", [0, 1, 4])
+def test_caches_hold_all_but_the_last_token_after_every_step(temperature: float, k: int) -> None:
+    target, draft = toy(), toy(noise=0.5)
+    committed = [1, 2, 3]
+    for event in events(Task([1, 2, 3], Sampling(temperature, 0, 1.0, 0.0), 25), target, draft, k, seed=4):
+        if isinstance(event, Step):
+            committed.extend(token.id for token in event.tokens)
+            assert list(target.ids) == committed[:-1]
+            assert list(draft.ids) == committed[: len(draft.ids)]
+            assert len(draft.ids) < len(committed)
+
+
+@pytest.mark.parametrize("n_steps", range(4))
+def test_closing_half_way_leaves_the_caches_usable(n_steps: int) -> None:
+    target, draft = toy(), toy(noise=0.5)
+    stream = events(Task([1, 2], GREEDY, 30), target, draft, 4)
+    seen = []
+    for event in stream:
+        seen.append(event)
+        if sum(isinstance(e, Step) for e in seen) == n_steps:
+            break
+    stream.close()  # type: ignore[attr-defined]
+    kept = [1, 2, *(token.id for token in written(iter(seen)))]
+    assert list(target.ids) == kept[: len(target.ids)]
+    again = list(events(Task([1, 2], GREEDY, 30), target, draft, 4))
+    assert [token.id for token in written(iter(again))] == plain([1, 2], 30)
+
+
+class Failing(ToyLM):
+    """Raises in its n-th pass, after having fed the tokens."""
+
+    def __init__(self, fail_at: int, error: BaseException) -> None:
+        super().__init__(random_logits(V, 3, scale=3.0), V)
+        self._left = fail_at
+        self._error = error
+
+    def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
+        rows = super().extend(ids, n_rows)
+        self._left -= 1
+        if self._left == 0:
+            raise self._error
+        return rows
+
+
+@pytest.mark.parametrize("fail_at", [1, 2, 3])
+@pytest.mark.parametrize("who", ["target", "draft"])
+def test_a_model_that_fails_leaves_only_committed_tokens(who: str, fail_at: int) -> None:
+    failing = Failing(fail_at, RuntimeError("broken"))
+    target, draft = (failing, toy()) if who == "target" else (toy(), failing)
+    seen: list[Event] = []
+    with pytest.raises(RuntimeError, match="broken"):
+        seen.extend(events(Task([1, 2], GREEDY, 30), target, draft, 3))
+    for lm in (target, draft):
+        answer = [1, 2, *plain([1, 2], 30)]
+        assert list(lm.ids) == answer[: len(lm.ids)]
+
+
+@pytest.mark.parametrize("fail_at", [1, 2, 3])
+@pytest.mark.parametrize("who", ["target", "draft"])
+def test_an_interrupted_pass_is_a_cancelled_answer(who: str, fail_at: int) -> None:
+    failing = Failing(fail_at, Interrupted())
+    target, draft = (failing, toy()) if who == "target" else (toy(), failing)
+    stream = list(events(Task([1, 2], GREEDY, 30), target, draft, 3))
+    assert reason(stream) is StopReason.CANCELLED
+    ids = [token.id for token in written(iter(stream))]
+    assert ids == plain([1, 2], 30)[: len(ids)]
+    again = list(events(Task([1, 2], GREEDY, 30), target, draft, 3))
+    assert [token.id for token in written(iter(again))] == plain([1, 2], 30)
+
+
+def test_cancelling_between_passes_keeps_what_is_there() -> None:
+    calls = iter([False] * 4 + [True] * 9)
+    stream = list(events(Task([1, 2], GREEDY, 30), toy(), toy(), 4, cancelled=lambda: next(calls)))
+    assert reason(stream) is StopReason.CANCELLED
+    ids = [token.id for token in written(iter(stream))]
+    assert ids
+    assert ids == plain([1, 2], 30)[: len(ids)]
+
+
+def test_a_second_answer_reads_only_what_is_new() -> None:
+    target, draft = toy(), toy()
+    first = written(events(Task([1, 2, 3], GREEDY, 6), target, draft, 3))
+    prompt = [1, 2, 3, *(token.id for token in first), 4, 5]
+    stream = list(events(Task(prompt, GREEDY, 6), target, draft, 3))
+    assert isinstance(stream[0], PromptRead)
+    assert stream[0].n_reused == 3 + len(first) - 1
+    assert [token.id for token in written(iter(stream))] == plain(prompt, 6)
+
+
+def test_an_edited_history_is_read_again_from_the_edit() -> None:
+    target, draft = toy(), toy()
+    list(events(Task([1, 2, 3, 4, 5], GREEDY, 6), target, draft, 3))
+    stream = list(events(Task([1, 2, 6, 4, 5], GREEDY, 6), target, draft, 3))
+    assert isinstance(stream[0], PromptRead)
+    assert stream[0].n_reused == 2
+    assert [token.id for token in written(iter(stream))] == plain([1, 2, 6, 4, 5], 6)
+
+
+@pytest.mark.parametrize("prompt", [[], [1] * 65])
+def test_prompts_that_cannot_be_read_are_refused_before_anything_is_fed(prompt: list[int]) -> None:
+    target = toy()
+    with pytest.raises(ValueError, match="prompt"):
+        list(events(Task(prompt, GREEDY), target, None, 0))
+    assert not target.ids
+
+
+def test_same_seed_same_answer_and_trace_other_seed_another() -> None:
+    def run(seed: int) -> list[Event]:
+        return list(events(Task([1, 2], OPEN, 40), toy(), toy(noise=0.5), 4, seed=seed))
+
+    assert run(5) == run(5)
+    assert len({tuple(token.id for token in written(iter(run(seed)))) for seed in range(3)}) > 1
+
+
+def test_an_end_token_ends_the_drafting() -> None:
+    target, draft = toy(), toy()
+    answer = plain([1, 2], 3)
+    vocabulary = ByteVocabulary(eog=[answer[1]])
+    steps = [
+        e for e in events(Task([1, 2], GREEDY, 30), target, draft, 7, vocabulary=vocabulary) if isinstance(e, Step)
+    ]
+    assert [token.id for token in steps[0].drafted] == answer[: answer.index(answer[1]) + 1]

@@ -1,0 +1,77 @@
+"""The figures: every drafted token counted once, and a speedup only where it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from specdesk.core.events import AnswerToken, DraftedToken, Outcome, PromptRead, Source, Step
+from specdesk.core.tally import MIN_TOKENS, Tally
+
+
+def step(outcomes: str, n_tokens: int, seconds: float) -> Step:
+    """`outcomes` is a letter per draft token: a, r or i."""
+    names = {"a": Outcome.ACCEPTED, "r": Outcome.REJECTED, "i": Outcome.IGNORED}
+    return Step(
+        index=0,
+        lookahead=len(outcomes),
+        reason="test",
+        drafter="model" if outcomes else None,
+        drafted=tuple(DraftedToken(0, "", 1.0, 1.0, names[letter]) for letter in outcomes),
+        tokens=tuple(AnswerToken(0, "", Source.PLAIN, 1.0) for _ in range(n_tokens)),
+        deltas=(),
+        draft_s=seconds / 4,
+        target_s=seconds / 2,
+        step_s=seconds,
+    )
+
+
+def tally(steps: Sequence[Step]) -> Tally:
+    total = Tally()
+    total.add(PromptRead(10, 10, 4, 0.5))
+    for one in steps:
+        total.add(one)
+    return total
+
+
+def test_every_draft_token_is_accepted_rejected_or_ignored() -> None:
+    total = tally([step("aari", 3, 1), step("aaaa", 5, 1), step("i", 1, 1)])
+    assert (total.drafted, total.accepted, total.rejected, total.ignored) == (9, 6, 1, 2)
+    assert total.acceptance_rate == pytest.approx(6 / 7)
+    assert total.tokens_per_pass == pytest.approx(3)
+    assert (total.prompt_tokens, total.reused_tokens, total.prompt_s) == (10, 4, 0.5)
+
+
+def test_speedup_is_tokens_per_second_over_the_plain_steps_of_the_same_answer() -> None:
+    """100 tokens in 5 s where a plain step takes 0.1 s: 20 tokens/s against 10, so 2x."""
+    spec = [step("aaaa", 5, 0.2421) for _ in range(19)]
+    plain = [step("", 1, 0.1), *[step("", 1, 0.1)] * 3, step("", 1, 0.0)]
+    total = tally([*spec, *plain])
+    assert total.generated_tokens == 100
+    assert total.decode_s == pytest.approx(5, abs=0.01)
+    assert total.plain_tokens_per_s == pytest.approx(10)
+    assert total.speedup == pytest.approx(2.0, abs=0.01)
+
+
+def test_a_slow_draft_shows_as_below_one() -> None:
+    total = tally([step("rii", 1, 0.4)] * 18 + [step("", 1, 0.1)] * 2)
+    assert total.speedup == pytest.approx(20 / 7.4 / 10, rel=1e-6)
+
+
+def test_nothing_is_claimed_before_it_was_measured() -> None:
+    assert tally([]).tokens_per_s is None
+    assert tally([]).acceptance_rate is None
+    assert tally([step("aaaa", 5, 0.2)] * 20).speedup is None
+    short = tally([step("aaaa", 5, 0.2), step("", 1, 0.1)])
+    assert short.generated_tokens < MIN_TOKENS
+    assert short.speedup is None
+
+
+def test_plain_decoding_is_about_one() -> None:
+    assert tally([step("", 1, 0.1)] * 30).speedup == pytest.approx(1.0)
+
+
+def test_one_slow_plain_step_does_not_make_a_speedup() -> None:
+    total = tally([step("aaaa", 5, 0.5)] * 10 + [step("", 1, s) for s in (0.1, 0.1, 3.0)])
+    assert total.plain_tokens_per_s == pytest.approx(10)

@@ -1,0 +1,127 @@
+"""The warp chain, against distributions worked out by hand and against a slow, literal chain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from specdesk.core.warp import Distribution, Sampling, warp
+
+OFF = Sampling(1.0, 0, 1.0, 0.0)
+HALVES = np.log(np.array([0.5, 0.25, 0.15, 0.1], np.float32))
+
+
+def dense(distribution: Distribution, n: int) -> NDArray[np.float64]:
+    out = np.zeros(n)
+    out[distribution.ids] = distribution.probs
+    return out
+
+
+def literal(logits: NDArray[np.float32], s: Sampling) -> NDArray[np.float64]:
+    """The same chain with a full sort at every step, as llama.cpp's samplers are written."""
+    x = logits.astype(np.float64)
+    ids = np.argsort(-x, kind="stable")
+    if s.top_k:
+        ids = ids[: s.top_k]
+    if s.top_p < 1:
+        w = np.exp(x[ids] - x[ids[0]])
+        cumulative = np.cumsum(w / w.sum())
+        ids = ids[: int(np.argmax(cumulative >= s.top_p)) + 1] if (cumulative >= s.top_p).any() else ids
+    if s.min_p > 0:
+        ids = ids[x[ids] >= x[ids[0]] + math.log(s.min_p)]
+    w = np.exp((x[ids] - x[ids[0]]) / s.temperature)
+    out = np.zeros(x.size)
+    out[ids] = w / w.sum()
+    return out
+
+
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        (OFF, [0.5, 0.25, 0.15, 0.1]),
+        (Sampling(1.0, 2, 1.0, 0.0), [2 / 3, 1 / 3, 0, 0]),
+        (Sampling(1.0, 0, 0.7, 0.0), [2 / 3, 1 / 3, 0, 0]),
+        (Sampling(1.0, 0, 0.76, 0.0), [0.5 / 0.9, 0.25 / 0.9, 0.15 / 0.9, 0]),
+        (Sampling(1.0, 0, 1.0, 0.4), [2 / 3, 1 / 3, 0, 0]),
+        (replace(OFF, temperature=0.5), [0.25 / 0.345, 0.0625 / 0.345, 0.0225 / 0.345, 0.01 / 0.345]),
+        # Top-p looks at what top-k left, renormalised: 0.5 / 0.75 alone reaches 0.6.
+        (Sampling(1.0, 2, 0.6, 0.0), [1, 0, 0, 0]),
+        # Temperature comes last: at 5 the cut by min-p is still made at temperature 1.
+        (Sampling(5.0, 0, 1.0, 0.4), [2**0.2 / (2**0.2 + 1), 1 / (2**0.2 + 1), 0, 0]),
+        (Sampling(1.0, 1, 1.0, 0.0), [1, 0, 0, 0]),
+        (replace(OFF, temperature=0.0), [1, 0, 0, 0]),
+    ],
+)
+def test_by_hand(sampling: Sampling, expected: list[float]) -> None:
+    assert dense(warp(HALVES, sampling), 4) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [5, 63, 64, 1000, 5003])
+@pytest.mark.parametrize("top_k", [0, 1, 7, 40, 400, 10_000])
+@pytest.mark.parametrize(
+    ("top_p", "min_p"), [(1.0, 0.0), (0.95, 0.05), (0.5, 0.0), (1.0, 0.3), (1e-9, 0.0), (0.999, 0.0)]
+)
+def test_equals_the_literal_chain(n: int, top_k: int, top_p: float, min_p: float) -> None:
+    for seed, scale in ((1, 0.3), (2, 3.0), (3, 10.0)):
+        logits = (np.random.default_rng(seed).normal(size=n) * scale).astype(np.float32)
+        sampling = Sampling(0.8, top_k, top_p, min_p)
+        assert dense(warp(logits, sampling), n) == pytest.approx(literal(logits, sampling), abs=1e-6)
+
+
+def test_support_is_ascending_and_sums_to_one() -> None:
+    logits = np.random.default_rng(5).normal(size=3000).astype(np.float32)
+    for sampling in (Sampling(), OFF, Sampling(2.0, 0, 0.9, 0.0), Sampling(0.0)):
+        distribution = warp(logits, sampling)
+        assert (np.diff(distribution.ids) > 0).all()
+        assert distribution.probs.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_equal_logits_keep_the_lowest_ids() -> None:
+    flat = np.zeros(200, np.float32)
+    assert list(warp(flat, Sampling(1.0, 3, 1.0, 0.0)).ids) == [0, 1, 2]
+    assert list(warp(flat, Sampling(0.0)).ids) == [0]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-6, 0.01, 1.0, 5.0, 1e300])
+@pytest.mark.parametrize("top_p", [1e-9, 1.0])
+def test_extremes_stay_finite(temperature: float, top_p: float) -> None:
+    logits = np.array([-1e38, -40.0, 0.0, 30.0, 1e38], np.float32)
+    probs = warp(logits, Sampling(temperature, 0, top_p, 0.0)).probs
+    assert np.isfinite(probs).all()
+    assert probs.sum() == pytest.approx(1)
+
+
+def test_minus_infinity_is_probability_zero() -> None:
+    logits = np.array([-np.inf, 1.0, -np.inf, 1.0], np.float32)
+    assert dense(warp(logits, OFF), 4) == pytest.approx([0, 0.5, 0, 0.5])
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf]])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_unusable_logits_are_an_error(bad: list[float], temperature: float) -> None:
+    with pytest.raises(FloatingPointError, match="unusable logits"):
+        warp(np.array(bad, np.float32), Sampling(temperature))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"temperature": -0.1}, {"temperature": math.nan}, {"temperature": math.inf},
+        {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_p": math.nan},
+        {"min_p": -0.1}, {"min_p": 2.0}, {"min_p": math.nan},
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_named(bad: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=str(next(iter(bad.values())))):
+        Sampling(**bad)  # type: ignore[arg-type]
+
+
+def test_logits_are_left_alone() -> None:
+    logits = np.random.default_rng(1).normal(size=500).astype(np.float32)
+    before = logits.copy()
+    warp(logits, Sampling())
+    assert (logits == before).all()

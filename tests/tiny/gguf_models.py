@@ -1,0 +1,198 @@
+"""Real GGUF files of under a megabyte: llama architecture, random weights, a token per byte.
+
+The weights are drawn from a seed, so a file is the same on every machine. A constant first channel serves as a bias on
+the logits: printable ASCII is likely, control tokens all but impossible, and padding likelier than almost all else, so
+that nothing but the code under test keeps it out of an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, TokenType
+from gguf.quants import quantize
+from numpy.typing import NDArray
+
+N_EMBD = 64
+N_HEAD = 2
+N_FF = 128
+N_LAYER = 2
+SPACE = "\u2581"
+"""How SentencePiece writes a space."""
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class TinyVocabulary:
+    """Token texts and types in the order of their ids."""
+
+    tokens: tuple[tuple[str, TokenType], ...]
+    model: str = "llama"
+    """The tokenizer's name in the file: llama is SentencePiece; rwkv knows no BOS."""
+
+    def with_tokens(self, texts: Sequence[str], kind: TokenType) -> TinyVocabulary:
+        """Further tokens at the end."""
+        return replace(self, tokens=(*self.tokens, *((text, kind) for text in texts)))
+
+    def padded(self, n: int) -> TinyVocabulary:
+        """`n` unused tokens at the end, as converters fill a table up to a round size."""
+        size = len(self.tokens)
+        return self.with_tokens([f"[PAD{i}]" for i in range(size, size + n)], TokenType.UNUSED)
+
+    def swapped(self, a: int, b: int) -> TinyVocabulary:
+        """The same size and the same texts, but two of them in each other's place."""
+        tokens = list(self.tokens)
+        tokens[a], tokens[b] = tokens[b], tokens[a]
+        return replace(self, tokens=tuple(tokens))
+
+
+BYTES = TinyVocabulary(
+    (
+        ("<unk>", TokenType.UNKNOWN),
+        ("<s>", TokenType.CONTROL),
+        ("</s>", TokenType.CONTROL),
+        *((f"<0x{byte:02X}>", TokenType.BYTE) for byte in range(256)),
+        (SPACE, TokenType.NORMAL),
+    )
+)
+"""Unknown, BOS, EOS, every byte, and the space, which would otherwise come back as the three bytes of SPACE."""
+
+CHAT = BYTES.with_tokens(["<|im_start|>", "<|im_end|>"], TokenType.CONTROL)
+"""With the two control tokens that ChatML templates write out. llama.cpp knows <|im_end|> as an end of generation."""
+
+RWKV = TinyVocabulary(tuple((f"\\x{byte:02x}", TokenType.NORMAL) for byte in range(256)), model="rwkv")
+"""Another kind of tokenizer, and one without any BOS."""
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TinyModel:
+    """What `write` makes a file of."""
+
+    vocabulary: TinyVocabulary = BYTES
+    seed: int = 3
+    noise: float = 0.0
+    """How much of another draw is added to all weights, in parts of their own scale: a draft that is nearly right."""
+    chat_template: str | None = None
+    add_bos: bool | None = None
+    """None leaves the choice to llama.cpp: true for the kind llama."""
+    name: str = "tiny"
+    n_ctx_train: int = 2048
+    quantization: GGMLQuantizationType = GGMLQuantizationType.F32
+    """Of the weight matrices: F32 or Q8_0."""
+
+
+TARGET = TinyModel(name="tiny target")
+DRAFT = replace(TARGET, noise=0.06, name="tiny draft")
+
+
+def write(path: Path, model: TinyModel) -> Path:
+    """Write `model` as a GGUF file; returns the path."""
+    writer = GGUFWriter(path, "llama")
+    _write_metadata(writer, model)
+    for name, weights in _tensors(model).items():
+        if weights.ndim == 1 or model.quantization is GGMLQuantizationType.F32:
+            writer.add_tensor(name, weights)
+        else:
+            writer.add_tensor(name, quantize(weights, model.quantization), raw_dtype=model.quantization)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
+    tokens = model.vocabulary.tokens
+    quantized = model.quantization is GGMLQuantizationType.Q8_0
+    writer.add_name(model.name)
+    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0 if quantized else LlamaFileType.ALL_F32)
+    writer.add_context_length(model.n_ctx_train)
+    writer.add_embedding_length(N_EMBD)
+    writer.add_block_count(N_LAYER)
+    writer.add_feed_forward_length(N_FF)
+    writer.add_head_count(N_HEAD)
+    writer.add_head_count_kv(N_HEAD)
+    writer.add_rope_dimension_count(N_EMBD // N_HEAD)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(len(tokens))
+    writer.add_tokenizer_model(model.vocabulary.model)
+    writer.add_token_list([text for text, _ in tokens])
+    writer.add_token_types([kind for _, kind in tokens])
+    if model.vocabulary.model == "llama":
+        writer.add_token_scores([0.0] * len(tokens))
+        writer.add_bos_token_id(1)
+        writer.add_eos_token_id(2)
+        writer.add_unk_token_id(0)
+        writer.add_add_space_prefix(False)
+    if model.add_bos is not None:
+        writer.add_add_bos_token(model.add_bos)
+    if model.chat_template is not None:
+        writer.add_chat_template(model.chat_template)
+
+
+def _tensors(model: TinyModel) -> dict[str, Array]:
+    tensors: dict[str, Array] = {"output_norm.weight": np.ones(N_EMBD, np.float32)}
+
+    def draw(name: str, rows: int, columns: int, scale: float) -> None:
+        # A stream per tensor: rows added at the end of a vocabulary leave all other weights as they were.
+        key = [model.seed, crc32(name.encode())]
+        weights = np.random.default_rng(key).normal(size=(rows, columns))
+        if model.noise:
+            weights += model.noise * np.random.default_rng([*key, 1]).normal(size=(rows, columns))
+        tensors[f"{name}.weight"] = (scale * weights).astype(np.float32)
+
+    into = N_EMBD**-0.5
+    for layer in range(N_LAYER):
+        block = f"blk.{layer}"
+        for part in ("q", "k", "v"):
+            draw(f"{block}.attn_{part}", N_EMBD, N_EMBD, 1.5 * into)
+        draw(f"{block}.attn_output", N_EMBD, N_EMBD, into)
+        draw(f"{block}.ffn_gate", N_FF, N_EMBD, into)
+        draw(f"{block}.ffn_up", N_FF, N_EMBD, into)
+        draw(f"{block}.ffn_down", N_EMBD, N_FF, N_FF**-0.5)
+        for norm in ("attn_norm", "ffn_norm"):
+            tensors[f"{block}.{norm}.weight"] = np.ones(N_EMBD, np.float32)
+        # No layer writes to the first channel: it stays what the embedding puts there.
+        tensors[f"{block}.attn_output.weight"][0] = 0.0
+        tensors[f"{block}.ffn_down.weight"][0] = 0.0
+    n_vocab = len(model.vocabulary.tokens)
+    draw("token_embd", n_vocab, N_EMBD, 1.0)
+    draw("output", n_vocab, N_EMBD, 3.5 * into)
+    tensors["token_embd.weight"][:, 0] = 1.0
+    tensors["output.weight"][:, 0] = [_bias(text, kind) for text, kind in model.vocabulary.tokens]
+    return tensors
+
+
+def _bias(text: str, kind: TokenType) -> float:
+    match kind:
+        case TokenType.CONTROL | TokenType.UNKNOWN:
+            return -60.0
+        case TokenType.UNUSED:
+            return 10.0
+        case TokenType.BYTE:
+            return 2.0 if 0x20 <= int(text[3:5], 16) < 0x7F else 0.0
+        case _:
+            return 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class TinyPair:
+    """Files of a target and of a draft that agrees with it on some three tokens in four."""
+
+    target: Path
+    draft: Path
+
+
+def write_pair(folder: Path) -> TinyPair:
+    """The pair most tests use."""
+    return TinyPair(write(folder / "target.gguf", TARGET), write(folder / "draft.gguf", DRAFT))

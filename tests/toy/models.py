@@ -1,0 +1,140 @@
+"""Language models small enough that every distribution about them is known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from specdesk.core.decode import Task, decode
+from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.protocol import Drafter
+from specdesk.core.events import AnswerToken, Event, Step
+from specdesk.core.lm import LanguageModel, Logits, Vocabulary
+from specdesk.core.lookahead import Lookahead, Plan
+from specdesk.core.warp import Sampling, warp
+
+
+class ToyLM:
+    """Logits are a function of the whole prefix, so a cache that is off by one token gives another distribution."""
+
+    def __init__(
+        self, logits_after: Callable[[tuple[int, ...]], Sequence[float]], n_vocab: int, n_ctx: int = 64
+    ) -> None:
+        self._logits_after = logits_after
+        self._n_vocab = n_vocab
+        self._n_ctx = n_ctx
+        self._ids: list[int] = []
+        self._known: dict[tuple[int, ...], Logits] = {}
+
+    @property
+    def n_vocab(self) -> int:
+        return self._n_vocab
+
+    @property
+    def n_ctx(self) -> int:
+        return self._n_ctx
+
+    @property
+    def ids(self) -> Sequence[int]:
+        return self._ids
+
+    def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
+        if not 0 <= n_rows <= len(ids):
+            raise ValueError(f"{n_rows} rows of {len(ids)}")
+        if len(self._ids) + len(ids) > self._n_ctx:
+            raise ValueError("does not fit")
+        self._ids.extend(ids)
+        rows = [self.logits(self._ids[: len(self._ids) - back]) for back in range(n_rows - 1, -1, -1)]
+        return np.array(rows, np.float32).reshape(n_rows, self._n_vocab)
+
+    def truncate(self, length: int) -> None:
+        if not 0 <= length <= len(self._ids):
+            raise ValueError(f"{length} of {len(self._ids)}")
+        del self._ids[length:]
+
+    def logits(self, prefix: Sequence[int]) -> Logits:
+        key = tuple(prefix)
+        if key not in self._known:
+            self._known[key] = np.array(self._logits_after(key), np.float32)
+        return self._known[key]
+
+
+def random_logits(
+    n_vocab: int, seed: int, *, scale: float = 1.5, noise: float = 0.0
+) -> Callable[[tuple[int, ...]], Sequence[float]]:
+    """Normal logits that depend on the whole prefix; `noise` adds that much of another draw: a nearly right draft."""
+
+    def logits_after(prefix: tuple[int, ...]) -> Sequence[float]:
+        rows = np.random.default_rng([seed, *prefix]).normal(size=(2, n_vocab))
+        return list(scale * (rows[0] + noise * rows[1]))
+
+    return logits_after
+
+
+class ByteVocabulary:
+    """Token i is byte i, or the bytes given; `eog` ends an answer."""
+
+    def __init__(self, pieces: Mapping[int, bytes] | None = None, eog: Sequence[int] = ()) -> None:
+        self._pieces = pieces or {}
+        self._eog = frozenset(eog)
+
+    def piece(self, token: int) -> bytes:
+        return self._pieces.get(token, b"" if token in self._eog else bytes([97 + token]))
+
+    def is_eog(self, token: int) -> bool:
+        return token in self._eog
+
+
+class EveryStep(Lookahead):
+    """K in every step, none of them spent on measuring."""
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+
+    def plan(self, step: int, room: int) -> Plan:
+        return Plan(min(self._k, room), "test")
+
+
+def events(
+    task: Task,
+    target: LanguageModel,
+    draft: LanguageModel | None,
+    k: int,
+    *,
+    seed: int | np.random.Generator = 0,
+    vocabulary: Vocabulary | None = None,
+    drafter: Drafter | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Event]:
+    """Decode with a fixed lookahead; `drafter` instead of `draft` for one that is no model."""
+    if drafter is None and draft is not None:
+        drafter = ModelDrafter(draft, task.sampling)
+    return decode(
+        task,
+        target=target,
+        vocabulary=vocabulary or ByteVocabulary(),
+        drafter=drafter,
+        lookahead=EveryStep(k),
+        rng=np.random.default_rng(seed),
+        clock=clock,
+        cancelled=cancelled,
+    )
+
+
+def written(stream: Iterator[Event]) -> list[AnswerToken]:
+    """The tokens of an answer."""
+    return [token for event in stream if isinstance(event, Step) for token in event.tokens]
+
+
+def joint_law(lm: ToyLM, prompt: Sequence[int], sampling: Sampling, length: int) -> dict[tuple[int, ...], float]:
+    """Probability of every sequence of `length` tokens behind `prompt`, by enumeration."""
+    law: dict[tuple[int, ...], float] = {}
+    for path in product(range(lm.n_vocab), repeat=length):
+        p = 1.0
+        for at, token in enumerate(path):
+            p *= warp(lm.logits([*prompt, *path[:at]]), sampling).prob(token)
+        law[path] = p
+    return law
