@@ -1,0 +1,140 @@
+"""The engine as the other rooms see it: load a pair, ask for answers as events, stop one, close.
+
+Everything that crosses this boundary is a plain record; nothing of llama.cpp does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from specdesk.core.events import Event
+from specdesk.engine.cores import usable_cores
+from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag, supports_gpu
+from specdesk.engine.native_log import native_log
+from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.template import Message
+from specdesk.errors import UsageError
+from specdesk.settings import EngineSettings
+
+__all__ = ["AnswerOptions", "Engine", "EngineInfo", "Message", "ModelInfo", "native_output"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A loaded model."""
+
+    name: str
+    file: str
+    size_bytes: int
+    n_gpu_layers: int
+    """-1: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What runs, and how: the settings as they were honoured."""
+
+    target: ModelInfo
+    draft: ModelInfo | None
+    n_ctx: int
+    n_threads: int
+    gpu: bool
+    """Whether this build of llama.cpp has a GPU backend."""
+
+
+class Engine:
+    """A loaded pair. Used from one thread, except for `cancel`."""
+
+    def __init__(self, settings: EngineSettings, notify: Callable[[str], None]) -> None:
+        """Load the models. `notify` gets a line for each setting that could not be honoured as given.
+
+        Raises ModelError for a file that cannot be loaded or two that do not fit each other.
+        """
+        self._stop = StopFlag()
+        n_threads = _threads(settings.n_threads, notify)
+        layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers", notify)
+        draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
+        target = LlamaLM(settings.target, LoadOptions(settings.n_ctx, n_threads, layers), self._stop)
+        draft = None
+        if settings.draft is not None:
+            try:
+                draft = LlamaLM(settings.draft, LoadOptions(settings.n_ctx, n_threads, draft_layers), self._stop)
+            except BaseException:
+                target.close()
+                raise
+        self._session = Session(target, draft, self._stop)
+        if settings.n_ctx > target.n_ctx_train:
+            notify(
+                f"--ctx {settings.n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): "
+                "answers may degrade"
+            )
+        if target.chat_template is None:
+            notify(f"{target.name} has no chat template: prompts are sent as they are")
+        self.info = EngineInfo(
+            _info(target, layers),
+            _info(draft, draft_layers) if draft else None,
+            settings.n_ctx,
+            n_threads,
+            supports_gpu(),
+        )
+
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+        """Decode the next answer of a conversation, whose last message is the user's.
+
+        Raises: UsageError for an empty prompt or one that the context cannot hold; ModelError if the template fails;
+        GenerationError if llama.cpp fails.
+        """
+        if not messages[-1].content.strip():
+            raise UsageError("the prompt is empty")
+        return self._session.answer(self._session.chat_ids(messages), options)
+
+    def complete(self, text: str, options: AnswerOptions) -> Iterator[Event]:
+        """Decode what follows `text`, without a chat template. Raises as `chat` does."""
+        if not text:
+            raise UsageError("the prompt is empty")
+        return self._session.answer(self._session.raw_ids(text), options)
+
+    def cancel(self) -> None:
+        """End the answer under way, also in the middle of a pass. From any thread."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Free the models."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+
+def native_output(*, verbose: bool) -> None:
+    """Decide, once per process, whether llama.cpp's own output is shown on standard error or kept off the terminal."""
+    if verbose:
+        native_log.show()
+    else:
+        native_log.hide()
+
+
+def _threads(wanted: int | None, notify: Callable[[str], None]) -> int:
+    usable = usable_cores()
+    if wanted is None:
+        return usable
+    if wanted > usable:
+        notify(f"--threads {wanted}: this process may use {usable} cores, so {usable} threads are used")
+    return min(wanted, usable)
+
+
+def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) -> int:
+    if supports_gpu():
+        return -1 if wanted is None else wanted
+    if wanted:
+        notify(f"{flag} {wanted}: this build of llama.cpp has no GPU backend, the CPU is used (README: GPU builds)")
+    return 0
+
+
+def _info(model: LlamaLM, n_gpu_layers: int) -> ModelInfo:
+    return ModelInfo(model.name, model.path.name, model.size_bytes, n_gpu_layers)

@@ -1,0 +1,285 @@
+"""One GGUF model with one llama.cpp context, as the core's LanguageModel. Low-level interface only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+# Before llama_cpp: it sets what ggml reads when it is loaded.
+from specdesk.engine.native_log import native_log
+
+import llama_cpp  # isort: skip
+import numpy as np
+
+from specdesk.core.lm import Interrupted, Logits
+from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
+from specdesk.errors import GenerationError, ModelError
+
+N_BATCH = 256
+"""Most tokens per native call. The buffers for a pass grow with it: vocabulary x this x 4 bytes."""
+
+_ABORTED = 2
+"""llama_decode's return value when the abort callback stopped it."""
+
+
+class StopFlag:
+    """Stops native passes half-way, from any thread, without a line of Python in their way.
+
+    llama.cpp asks a C function hundreds of times per pass. A Python callback would wait for the interpreter lock each
+    time, and a busy screen would slow decoding down. `strlen` is such a C function: it says "stop" once the buffer is
+    not empty.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = ctypes.create_string_buffer(2)
+        strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
+        self.callback = ctypes.cast(strlen, llama_cpp.ggml_abort_callback)
+        self.data = ctypes.cast(self._buffer, ctypes.c_void_p)
+
+    def set(self) -> None:
+        """Stop the pass under way, and every one after it."""
+        self._buffer[0] = b"!"
+
+    def clear(self) -> None:
+        """Let passes run again."""
+        self._buffer[0] = b"\0"
+
+    def is_set(self) -> bool:
+        """Whether passes are being stopped."""
+        return bool(self._buffer[0] != b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """How to load one model."""
+
+    n_ctx: int
+    n_threads: int
+    n_gpu_layers: int
+    """-1: all of them."""
+
+
+class LlamaLM:
+    """A loaded model and its cache. Not for use from two threads at once; close it, or use it as a context manager."""
+
+    def __init__(self, path: Path, options: LoadOptions, stop: StopFlag) -> None:
+        """Raises ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
+        context that does not fit into memory."""
+        self.path = path
+        self._model: Any = None
+        self._context: Any = None
+        self._ids: list[int] = []
+        _check_gguf(path)
+        llama_cpp.llama_backend_init()
+        native_log.clear()
+        self._model = _load_model(path, options)
+        if llama_cpp.llama_model_has_encoder(self._model):
+            self.close()
+            raise ModelError(f"{path.name} is an encoder model", "specdesk needs a text generation model")
+        if not has_vocabulary(self._model):
+            self.close()
+            raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
+        self.vocabulary = LlamaVocabulary(self._model)
+        self._context = self._open_context(options, stop)
+        self._memory = llama_cpp.llama_get_memory(self._context)
+        self._stop = stop
+        self._batch = _Batch(N_BATCH)
+        self._n_ctx = options.n_ctx
+
+    @property
+    def n_vocab(self) -> int:
+        """Width of a logits row: the vocabulary without the padding at its end, which is never drafted nor emitted."""
+        return self.vocabulary.n_used
+
+    @property
+    def n_ctx(self) -> int:
+        """Most tokens the cache can hold."""
+        return self._n_ctx
+
+    @property
+    def ids(self) -> Sequence[int]:
+        """The tokens in the cache, in order."""
+        return self._ids
+
+    @property
+    def n_ctx_train(self) -> int:
+        """The context length the model was trained for."""
+        return int(llama_cpp.llama_model_n_ctx_train(self._model))
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the model's tensors."""
+        return int(llama_cpp.llama_model_size(self._model))
+
+    @property
+    def name(self) -> str:
+        """The model's own name, or its file's."""
+        return self.metadata("general.name") or self.path.stem
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja chat template in the file."""
+        text = llama_cpp.llama_model_chat_template(self._model, None)
+        return None if text is None else text.decode("utf-8", errors="replace")
+
+    def metadata(self, key: str) -> str | None:
+        """A metadata entry as text."""
+        buffer = ctypes.create_string_buffer(1024)
+        n = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
+        return None if n < 0 else buffer.value.decode("utf-8", errors="replace")
+
+    def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
+        """Feed `ids`; a view of llama.cpp's logits behind the last `n_rows`, shape (n_rows, n_vocab) float32.
+
+        At most N_BATCH rows at once. Raises: ValueError if they do not fit; Interrupted when the stop flag is set;
+        GenerationError when llama.cpp fails.
+        """
+        if self._context is None:
+            raise ValueError("the model is closed")
+        if not 0 <= n_rows <= min(len(ids), N_BATCH):
+            raise ValueError(f"{n_rows} rows of logits asked of {len(ids)} tokens (at most {N_BATCH} at once)")
+        if len(self._ids) + len(ids) > self._n_ctx:
+            raise ValueError(f"{len(self._ids)} + {len(ids)} tokens do not fit into a context of {self._n_ctx}")
+        at = 0
+        while at < len(ids):
+            # The last call must hold all rows asked for: llama.cpp keeps the logits of one call only.
+            n = min(N_BATCH, len(ids) - at) if len(ids) - at <= N_BATCH else min(N_BATCH, len(ids) - at - n_rows)
+            self._pass(ids[at : at + n], n_rows if at + n == len(ids) else 0)
+            at += n
+        if n_rows == 0:
+            llama_cpp.llama_synchronize(self._context)
+            return np.empty((0, self.n_vocab), np.float32)
+        address = ctypes.cast(llama_cpp.llama_get_logits(self._context), ctypes.c_void_p).value
+        if address is None:
+            raise GenerationError("llama.cpp gave no logits for a pass that succeeded", native_log.last_error())
+        view = (ctypes.c_float * (n_rows * self.vocabulary.n_tokens)).from_address(address)
+        return np.frombuffer(memoryview(view), np.float32).reshape(n_rows, -1)[:, : self.n_vocab]
+
+    def truncate(self, length: int) -> None:
+        """Cut the cache back to its first `length` tokens. Raises ModelError if this kind of cache cannot do that."""
+        if not 0 <= length <= len(self._ids):
+            raise ValueError(f"cannot cut a cache of {len(self._ids)} tokens to {length}")
+        if length == len(self._ids):
+            return
+        if not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
+            raise ModelError(
+                f"the cache of {self.path.name} cannot be cut back to {length} of {len(self._ids)} tokens",
+                "recurrent and sliding-window models may refuse; decode plainly with -k 0",
+            )
+        del self._ids[length:]
+
+    def close(self) -> None:
+        """Free the context and the model; the cache is empty then. May be called twice."""
+        self._ids.clear()
+        if self._context is not None:
+            llama_cpp.llama_free(self._context)
+            self._context = None
+        if self._model is not None:
+            llama_cpp.llama_model_free(self._model)
+            self._model = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def _pass(self, ids: Sequence[int], n_rows: int) -> None:
+        start = len(self._ids)
+        code = llama_cpp.llama_decode(self._context, self._batch.fill(ids, start, n_rows))
+        if code == 0:
+            self._ids.extend(ids)
+            return
+        # Of a failed call some cells may be in the cache already.
+        llama_cpp.llama_memory_seq_rm(self._memory, 0, start, -1)
+        if code == _ABORTED:
+            raise Interrupted
+        raise GenerationError(
+            f"llama.cpp could not decode {len(ids)} tokens at position {start} (code {code})",
+            native_log.last_error(),
+        )
+
+    def _open_context(self, options: LoadOptions, stop: StopFlag) -> Any:
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx = options.n_ctx
+        params.n_batch = params.n_ubatch = N_BATCH
+        params.n_threads = params.n_threads_batch = options.n_threads
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        params.no_perf = True
+        context = llama_cpp.llama_init_from_model(self._model, params)
+        if not context:
+            self.close()
+            raise ModelError(
+                f"no context of {options.n_ctx} tokens for {self.path.name}",
+                native_log.reason() or "try a smaller --ctx",
+            )
+        llama_cpp.llama_set_abort_callback(context, stop.callback, stop.data)
+        return context
+
+
+class _Batch:
+    """A llama_batch filled through NumPy views of its arrays: one sequence, consecutive positions."""
+
+    def __init__(self, size: int) -> None:
+        self._ids = np.zeros(size, np.int32)
+        self._positions = np.zeros(size, np.int32)
+        self._wanted = np.zeros(size, np.int8)
+        self._n_seq = np.ones(size, np.int32)
+        self._seq = (llama_cpp.llama_seq_id * 1)(0)
+        self._seqs = (ctypes.POINTER(llama_cpp.llama_seq_id) * (size + 1))(*([self._seq] * size), None)
+        self._struct = llama_cpp.llama_batch()
+        for field, array in (
+            ("token", self._ids),
+            ("pos", self._positions),
+            ("n_seq_id", self._n_seq),
+            ("logits", self._wanted),
+        ):
+            kind = dict(llama_cpp.llama_batch._fields_)[field]
+            setattr(self._struct, field, ctypes.cast(array.ctypes.data, kind))
+        self._struct.seq_id = ctypes.cast(self._seqs, dict(llama_cpp.llama_batch._fields_)["seq_id"])
+
+    def fill(self, ids: Sequence[int], start: int, n_rows: int) -> llama_cpp.llama_batch:
+        n = len(ids)
+        self._ids[:n] = ids
+        self._positions[:n] = np.arange(start, start + n)
+        self._wanted[: n - n_rows] = 0
+        self._wanted[n - n_rows : n] = 1
+        self._struct.n_tokens = n
+        return self._struct
+
+
+def supports_gpu() -> bool:
+    """Whether this build of llama.cpp can put layers on a GPU."""
+    return bool(llama_cpp.llama_supports_gpu_offload())
+
+
+def _check_gguf(path: Path) -> None:
+    """Refuse early, and in plain words, what llama.cpp would refuse at length."""
+    try:
+        if path.is_dir():
+            raise ModelError(f"{path} is a folder", "name a .gguf file in it")
+        with path.open("rb") as file:
+            head = file.read(24)
+    except FileNotFoundError:
+        raise ModelError(
+            f"there is no file {path}", "check the path, or fetch a pair with: specdesk download"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    if head[:4] != b"GGUF":
+        raise ModelError(f"{path} is not a GGUF file", "it does not begin with the letters GGUF")
+    if len(head) < 24:
+        raise ModelError(f"{path} is cut off inside its header ({len(head)} bytes)", "download it again")
+
+
+def _load_model(path: Path, options: LoadOptions) -> Any:
+    params = llama_cpp.llama_model_default_params()
+    params.n_gpu_layers = options.n_gpu_layers
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+    if not model:
+        raise ModelError(f"llama.cpp cannot load {path}", native_log.reason() or "it gave no reason")
+    return model

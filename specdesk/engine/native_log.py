@@ -1,0 +1,87 @@
+"""Keeps llama.cpp's words: its log, what it writes past its log to file descriptor 2, its last ones before an abort."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+from collections import deque
+
+# ggml starts a debugger on abort unless told otherwise; it reads this when the library is loaded.
+os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+
+import llama_cpp
+from llama_cpp import _ggml
+
+_KEPT_LINES = 200
+_WARNING = 3
+_ERROR = 4
+"""ggml's levels: 1 debug, 2 info, 3 warning, 4 error, 5 continues the line before."""
+
+_AbortCallback = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+
+
+class NativeLog:
+    """The process's one record of native output. Made once; llama.cpp's log goes here from then on."""
+
+    def __init__(self) -> None:
+        self._lines: deque[tuple[int, str]] = deque(maxlen=_KEPT_LINES)
+        self._open = False
+        self._verbose = False
+        self._terminal_fd = 2
+        # ctypes callbacks die with their Python object, and llama.cpp keeps only the pointer.
+        self._log_callback = llama_cpp.llama_log_callback(self._take)
+        self._abort_callback = _AbortCallback(self._aborting)
+        llama_cpp.llama_log_set(self._log_callback, ctypes.c_void_p(0))
+        if hasattr(_ggml.libggml, "ggml_set_abort_callback"):
+            _ggml.libggml.ggml_set_abort_callback(self._abort_callback)
+
+    def show(self) -> None:
+        """From now on pass every line to standard error."""
+        self._verbose = True
+
+    def hide(self) -> None:
+        """From now on keep native code off the terminal, also where it writes to file descriptor 2 itself.
+
+        Python's own standard error moves to a duplicate of the old descriptor, so only native writers are cut off.
+        """
+        if self._terminal_fd != 2:
+            return
+        sys.stderr.flush()
+        self._terminal_fd = os.dup(2)
+        self._hidden = tempfile.TemporaryFile()  # noqa: SIM115 — lives as long as the process
+        os.dup2(self._hidden.fileno(), 2)
+        stream = os.fdopen(self._terminal_fd, "w", buffering=1, errors="backslashreplace", closefd=False)
+        # Textual draws on sys.__stderr__.
+        sys.stderr = sys.__stderr__ = stream  # type: ignore[misc]
+
+    def last_error(self) -> str:
+        """The latest line that sounds like a reason; empty if there is none."""
+        return next((text for level, text in reversed(self._lines) if level >= _WARNING), "")
+
+    def reason(self) -> str:
+        """The first error since `clear`: what follows it only says, in other words, that loading failed."""
+        return next((text for level, text in self._lines if level >= _ERROR), self.last_error())
+
+    def clear(self) -> None:
+        """Forget what was kept, so that `reason` and `last_error` speak of what comes next."""
+        self._lines.clear()
+
+    def _take(self, level: int, text: bytes, _user_data: object) -> None:
+        line = text.decode("utf-8", errors="replace")
+        if self._verbose:
+            os.write(self._terminal_fd, text)
+        if self._open and self._lines:
+            level, line = self._lines[-1][0], self._lines.pop()[1] + line
+        self._open = not line.endswith("\n")
+        self._lines.append((level, line if self._open else line.rstrip("\n")))
+
+    def _aborting(self, message: bytes) -> None:
+        """Last words: the process ends when this returns, and nothing in Python can stop it."""
+        text = message.decode("utf-8", errors="replace").strip()
+        os.write(self._terminal_fd, f"\nspecdesk: llama.cpp stopped the process: {text}\n".encode())
+
+
+native_log = NativeLog()
+"""llama.cpp has one log per process, so there is one of these."""

@@ -1,0 +1,102 @@
+"""A pair of loaded models and the answers they give. Consecutive answers reuse what the caches still hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from specdesk.core.decode import Task, decode
+from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.events import Event
+from specdesk.core.lookahead import FixedLookahead
+from specdesk.core.warp import Sampling
+from specdesk.engine.llama import LlamaLM, StopFlag
+from specdesk.engine.pairing import check_pair
+from specdesk.engine.template import Message, render
+from specdesk.errors import ModelError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """How one answer is to be decoded."""
+
+    sampling: Sampling
+    seed: int
+    lookahead: int
+    """K; 0 is plain decoding, and so is any K without a draft."""
+    max_tokens: int | None = None
+    stop_strings: tuple[str, ...] = ()
+
+
+class Session:
+    """Owns target and draft. One answer at a time."""
+
+    def __init__(self, target: LlamaLM, draft: LlamaLM | None, stop: StopFlag) -> None:
+        """Raises ModelError if the two cannot speculate together; both are closed then."""
+        self.target = target
+        self.draft = draft
+        self._stop = stop
+        self._models = ExitStack()
+        self._models.enter_context(target)
+        if draft is not None:
+            self._models.enter_context(draft)
+            try:
+                check_pair(target, draft)
+            except ModelError:
+                self.close()
+                raise
+
+    def chat_ids(self, messages: Sequence[Message]) -> list[int]:
+        """Token ids that ask for the next answer of a conversation, with exactly the BOS the model wants.
+
+        A model without a chat template gets the messages as they are, blank lines between them.
+        Raises ModelError if the template fails.
+        """
+        template = self.target.chat_template
+        if template is None:
+            return self.raw_ids("\n\n".join(message.content for message in messages))
+        vocabulary = self.target.vocabulary
+        bos = vocabulary.text(vocabulary.bos).decode("utf-8", errors="replace")
+        eos = vocabulary.text(vocabulary.eos).decode("utf-8", errors="replace")
+        return self.raw_ids(render(template, messages, bos=bos, eos=eos))
+
+    def raw_ids(self, text: str) -> list[int]:
+        """Token ids of `text`, special tokens read as such, with one BOS in front if the model wants one."""
+        vocabulary = self.target.vocabulary
+        ids = vocabulary.tokenize(text, add_special=False, parse_special=True)
+        if vocabulary.adds_bos and vocabulary.bos >= 0 and ids[:1] != [vocabulary.bos]:
+            ids.insert(0, vocabulary.bos)
+        return ids
+
+    def answer(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
+        """Decode one answer to `prompt`. Setting the stop flag ends it with reason `cancelled`.
+
+        Raises UsageError if the prompt is empty or leaves no room in the context.
+        """
+        if not prompt:
+            raise UsageError("the prompt is empty")
+        if len(prompt) > self.target.n_ctx:
+            raise UsageError(
+                f"the prompt has {len(prompt)} tokens, the context holds {self.target.n_ctx}",
+                f"shorten it, or raise --ctx (the model was trained for {self.target.n_ctx_train})",
+            )
+        self._stop.clear()
+        drafter = ModelDrafter(self.draft, options.sampling) if self.draft is not None else None
+        return decode(
+            Task(prompt, options.sampling, options.max_tokens, options.stop_strings),
+            target=self.target,
+            vocabulary=self.target.vocabulary,
+            drafter=drafter,
+            lookahead=FixedLookahead(options.lookahead if drafter is not None else 0),
+            rng=np.random.default_rng(options.seed),
+            clock=time.perf_counter,
+            cancelled=self._stop.is_set,
+        )
+
+    def close(self) -> None:
+        """Free both models."""
+        self._models.close()

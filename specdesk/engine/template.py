@@ -1,0 +1,38 @@
+"""A conversation as the text a model was trained on: its own chat template, rendered in a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from jinja2 import TemplateError
+from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+from specdesk.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+def render(template: str, messages: Sequence[Message], *, bos: str, eos: str) -> str:
+    """The prompt text for the next assistant turn.
+
+    llama-cpp-python's formatter runs templates in Jinja's immutable sandbox: a model file cannot run code through one.
+    Raises ModelError if the template is broken or refuses the conversation.
+    """
+    try:
+        formatter = Jinja2ChatFormatter(template=template, bos_token=bos, eos_token=eos)
+        return str(formatter(messages=[{"role": m.role, "content": m.content} for m in messages]).prompt)
+    except Exception as error:  # foreign code: dividing by zero and endless recursion are within its reach
+        # Its own refusals arrive as ValueError.
+        words = str(error) if isinstance(error, TemplateError | ValueError) else repr(error)
+        raise ModelError(
+            f"the model's chat template failed: {' '.join(words.split())}",
+            "--raw sends the prompt without a template",
+        ) from error

@@ -1,0 +1,77 @@
+"""A GGUF's vocabulary: text to tokens, tokens to bytes, and which tokens are special."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import llama_cpp
+
+_PIECE_BYTES = 256
+"""Longer pieces exist but are rare; they are asked for again with the size llama.cpp names."""
+
+
+def has_vocabulary(model: Any) -> bool:
+    """Whether there is one at all. llama.cpp ends the process when asked about the tokens of one that is not there."""
+    vocab = llama_cpp.llama_model_get_vocab(model)
+    return bool(llama_cpp.llama_vocab_type(vocab) != llama_cpp.LLAMA_VOCAB_TYPE_NONE)
+
+
+class LlamaVocabulary:
+    """The core's Vocabulary over llama.cpp's. Valid as long as its model is open."""
+
+    def __init__(self, model: Any) -> None:
+        self._vocab = llama_cpp.llama_model_get_vocab(model)
+        self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(self._vocab)
+        self.kind = llama_cpp.llama_vocab_type(self._vocab)
+        """llama.cpp's number for the tokenizer's kind (SentencePiece, BPE, ...)."""
+        self.bos = llama_cpp.llama_vocab_bos(self._vocab)
+        self.eos = llama_cpp.llama_vocab_eos(self._vocab)
+        self.adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+        self.n_used = self._without_padding()
+        """Tokens up to the last one that means something; ids from here on only fill the table up to a round size."""
+        self._pieces: dict[int, bytes] = {}
+
+    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Token ids of `text`.
+
+        `add_special` adds what the model wants around a text (BOS); `parse_special` reads special tokens written out in
+        the text as such.
+        """
+        data = text.encode("utf-8", errors="replace")
+        room = len(data) + 8
+        while True:
+            buffer = (llama_cpp.llama_token * room)()
+            n = llama_cpp.llama_tokenize(self._vocab, data, len(data), buffer, room, add_special, parse_special)
+            if n >= 0:
+                return list(buffer[:n])
+            room = -n
+
+    def text(self, token: int) -> bytes:
+        """The vocabulary's own entry for the token, special ones included; empty for none."""
+        if token < 0:
+            return b""
+        text: bytes | None = llama_cpp.llama_vocab_get_text(self._vocab, token)
+        return text or b""
+
+    def piece(self, token: int) -> bytes:
+        """The bytes the token adds to an answer; empty for control tokens."""
+        known = self._pieces.get(token)
+        if known is None:
+            known = self._pieces[token] = self._piece(token, _PIECE_BYTES)
+        return known
+
+    def is_eog(self, token: int) -> bool:
+        """Whether the token ends the answer."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
+
+    def _without_padding(self) -> int:
+        n = self.n_tokens
+        while n > 1 and llama_cpp.llama_vocab_get_attr(self._vocab, n - 1) & llama_cpp.LLAMA_TOKEN_ATTR_UNUSED:
+            n -= 1
+        return n
+
+    def _piece(self, token: int, size: int) -> bytes:
+        buffer = (ctypes.c_char * size)()
+        n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, size, 0, False)
+        return self._piece(token, -n) if n < 0 else buffer.raw[:n]

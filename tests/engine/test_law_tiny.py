@@ -1,0 +1,152 @@
+"""The joint law of three tokens through the real llama.cpp, and the faults that must break it.
+
+The target's law is enumerated by plain passes: with top-k 3 there are 27 outcomes. Seeds are fixed, so on one machine a
+test that passes passes always; with a fresh seed each correct case would fail with probability 1e-6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+import pytest
+
+from specdesk.core import decode as decode_module
+from specdesk.core import verify
+from specdesk.core.decode import Task
+from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.events import Step
+from specdesk.core.verify import Draft, TargetAt, Verdict, rejection
+from specdesk.core.warp import Distribution, Sampling, warp
+from specdesk.engine.llama import LlamaLM
+from tests.engine.conftest import OpenLM
+from tests.law import joint_law_p_value
+from tests.tiny.gguf_models import TinyPair
+from tests.toy.models import events
+
+N = 2500
+ALARM = 1e-6
+LENGTH = 3
+TEMPERATURE = 1.5
+SAMPLING = Sampling(TEMPERATURE, top_k=3, top_p=1.0, min_p=0.0)
+PROMPT = "ad"
+"""Behind it the draft's first token is mostly rejected, and no cut after the third token is close."""
+SAFE_GAP = 0.05
+"""A wider pass was seen to move a logit by 0.01. With the fourth token nearer, another three might pass."""
+
+
+class PValue(Protocol):
+    """Of n samples decoded with lookahead k."""
+
+    def __call__(self, k: int, *, n: int = N) -> float: ...
+
+
+@pytest.fixture
+def p_value(tiny_pair: TinyPair, open_lm: OpenLM) -> PValue:
+    target, draft = open_lm(tiny_pair.target), open_lm(tiny_pair.draft)
+    prompt = [1, *target.vocabulary.tokenize(PROMPT, add_special=False, parse_special=True)]
+    law = joint_law(target, prompt)
+    assert len(law) == 3**LENGTH
+    # The limit lies so far behind the tokens that count that it shortens no draft before them.
+    task = Task(prompt, SAMPLING, max_tokens=LENGTH + 8)
+
+    def sample(k: int, rng: np.random.Generator) -> tuple[int, ...]:
+        stream = events(task, target, draft, k, seed=rng, vocabulary=target.vocabulary)
+        return tuple(islice((t.id for event in stream if isinstance(event, Step) for t in event.tokens), LENGTH))
+
+    def of(k: int, *, n: int = N) -> float:
+        rng = np.random.default_rng(2211)
+        return joint_law_p_value([sample(k, rng) for _ in range(n)], law)
+
+    return of
+
+
+def joint_law(lm: LlamaLM, prompt: Sequence[int]) -> dict[tuple[int, ...], float]:
+    """Probability of every LENGTH tokens behind `prompt`, from passes of one token."""
+    law: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(LENGTH):
+        longer: dict[tuple[int, ...], float] = {}
+        for path, p in law.items():
+            lm.truncate(0)
+            for token in [*prompt, *path]:
+                row = lm.extend([token], 1)[0]
+            third, fourth = np.sort(row)[[-3, -4]]
+            assert third - fourth > SAFE_GAP
+            following = warp(row, SAMPLING)
+            for token, q in zip(following.ids, following.probs, strict=True):
+                longer[*path, int(token)] = p * float(q)
+        law = longer
+    return law
+
+
+def reheated(distribution: Distribution, factor: float) -> Distribution:
+    """The same support at `factor` times the temperature."""
+    weights = distribution.probs ** (1 / factor)
+    return Distribution(distribution.ids, weights / weights.sum())
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 4])
+def test_three_tokens_follow_the_target(p_value: PValue, k: int) -> None:
+    assert p_value(k) > ALARM
+
+
+class TestFaultsAreCaught:
+    """Each breaks the algorithm in one place. The law test must see it."""
+
+    @pytest.mark.parametrize("k", [1, 4])
+    def test_residual_replaced_by_the_target(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch, k: int) -> None:
+        monkeypatch.setattr(verify, "residual", lambda p, q: p)
+        assert p_value(k) < ALARM
+
+    @pytest.mark.parametrize("ratio", [lambda p, q: 1.0, lambda p, q: p], ids=["always accept", "q ignored"])
+    def test_acceptance_ratio(
+        self, p_value: PValue, monkeypatch: pytest.MonkeyPatch, ratio: Callable[[float, float], float]
+    ) -> None:
+        def broken(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+            tests: list[verify.Test] = []
+            for position, draft in enumerate(drafts):
+                p, q = target_at(position).prob(draft.token), draft.q.prob(draft.token)
+                tests.append(verify.Test(draft.token, p, q, rng.random() < ratio(p, q)))
+                if not tests[-1].accepted:
+                    return Verdict(tuple(tests), verify.residual(target_at(position), draft.q).draw(rng), 0.0)
+            return Verdict(tuple(tests), target_at(len(drafts)).draw(rng), 0.0)
+
+        monkeypatch.setattr(decode_module, "rejection", broken)
+        assert p_value(2) < ALARM
+
+    def test_bonus_row_without_its_temperature(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+            def at(row: int) -> Distribution:
+                return reheated(target_at(row), 1 / TEMPERATURE) if row == len(drafts) else target_at(row)
+
+            return rejection(drafts, at, rng)
+
+        monkeypatch.setattr(decode_module, "rejection", broken)
+        assert p_value(1, n=2 * N) < ALARM
+
+    def test_q_of_another_temperature(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
+        propose = ModelDrafter.propose
+
+        def broken(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+            for draft in propose(self, committed, rng):
+                yield Draft(draft.token, reheated(draft.q, 1 / TEMPERATURE))
+
+        monkeypatch.setattr(ModelDrafter, "propose", broken)
+        assert p_value(2) < ALARM
+
+    def test_a_target_cache_that_keeps_a_rejected_token(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The bookkeeping says it was cut back, llama.cpp's cache was not: only this model can show it."""
+        truncate = LlamaLM.truncate
+
+        def broken(self: LlamaLM, length: int) -> None:
+            held = list(self.ids)
+            truncate(self, length)
+            if 3 < length < len(held):
+                truncate(self, length - 1)
+                self.extend([held[length]], 0)
+                self._ids[-1] = held[length - 1]
+
+        monkeypatch.setattr(LlamaLM, "truncate", broken)
+        assert p_value(2) < ALARM

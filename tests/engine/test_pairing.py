@@ -1,0 +1,109 @@
+"""Which pairs are let through, and what is said about those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from gguf import TokenType
+
+from specdesk.core.events import Step
+from specdesk.core.warp import Sampling
+from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
+from specdesk.engine.pairing import check_pair
+from specdesk.engine.session import AnswerOptions, Session
+from specdesk.errors import ModelError
+from tests.engine.conftest import OpenLM, OpenSession, WriteModel
+from tests.tiny.gguf_models import BYTES, DRAFT, RWKV, TARGET, TinyPair, TinyVocabulary
+
+LETTER_A, LETTER_B = 3 + ord("a"), 3 + ord("b")
+
+
+def words(vocabulary: TinyVocabulary, *texts: str) -> TinyVocabulary:
+    return vocabulary.with_tokens(texts, TokenType.NORMAL)
+
+
+class TestAccepted:
+    @pytest.mark.parametrize(
+        ("target", "draft"),
+        [
+            (BYTES, BYTES),
+            (BYTES.padded(8), BYTES),
+            (BYTES, BYTES.padded(8)),
+            (BYTES.padded(60), BYTES.padded(4)),
+        ],
+        ids=["equal", "target padded", "draft padded", "both padded"],
+    )
+    def test_vocabularies_that_differ_in_padding_only(
+        self, write_model: WriteModel, open_lm: OpenLM, target: TinyVocabulary, draft: TinyVocabulary
+    ) -> None:
+        one = open_lm(write_model(replace(TARGET, vocabulary=target)))
+        other = open_lm(write_model(replace(DRAFT, vocabulary=draft)))
+        check_pair(one, other)
+        assert one.n_vocab == other.n_vocab
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("target", "draft", "said"),
+        [
+            (
+                BYTES,
+                BYTES.swapped(LETTER_A, LETTER_B),
+                f"token {LETTER_A} is '<0x62>' in the draft and '<0x61>' in the target",
+            ),
+            (words(BYTES, "tea"), words(BYTES, "té"), "token 260 is 'té' in the draft and 'tea' in the target"),
+            (words(BYTES, "tea"), BYTES, "token 260, 'tea', is in only one of the two vocabularies"),
+            (BYTES, words(BYTES, "tea", "cup"), "token 260, 'tea', is in only one of the two vocabularies"),
+            (words(BYTES.padded(2), "tea"), BYTES.padded(3), "token 260, '[PAD260]', is in only one"),
+            (BYTES, RWKV, "tokenizers of different kinds"),
+        ],
+        ids=[
+            "two tokens swapped",
+            "other text",
+            "draft smaller",
+            "target smaller",
+            "same size, padding or not",
+            "other kind",
+        ],
+    )
+    def test_with_the_first_difference(
+        self, write_model: WriteModel, open_lm: OpenLM, target: TinyVocabulary, draft: TinyVocabulary, said: str
+    ) -> None:
+        one = open_lm(write_model(replace(TARGET, vocabulary=target)))
+        other = open_lm(write_model(replace(DRAFT, vocabulary=draft)))
+        with pytest.raises(ModelError) as refusal:
+            check_pair(one, other)
+        assert said in refusal.value.message
+        assert one.path.name in refusal.value.message
+        assert other.path.name in refusal.value.message
+        assert refusal.value.hint
+        assert "\n" not in str(refusal.value)
+
+    def test_and_both_are_closed(self, tiny_pair: TinyPair, write_model: WriteModel) -> None:
+        stop, options = StopFlag(), LoadOptions(64, 1, 0)
+        one = LlamaLM(tiny_pair.target, options, stop)
+        other = LlamaLM(write_model(replace(DRAFT, vocabulary=BYTES.swapped(LETTER_A, LETTER_B))), options, stop)
+        with pytest.raises(ModelError):
+            Session(one, other, stop)
+        for lm in (one, other):
+            with pytest.raises(ValueError, match="closed"):
+                lm.extend([5], 1)
+
+
+@pytest.mark.parametrize("lookahead", [0, 4])
+def test_padding_is_never_written_nor_proposed(
+    write_model: WriteModel, open_session: OpenSession, lookahead: int
+) -> None:
+    """The tiny model scores padding above almost every other token; at this temperature all tokens come up."""
+    target = write_model(replace(TARGET, vocabulary=BYTES.padded(40)))
+    draft = write_model(replace(DRAFT, vocabulary=BYTES.padded(4)))
+    session = open_session(target, draft, n_ctx=1024)
+    hot = AnswerOptions(Sampling(5.0, 0, 1.0, 0.0), seed=5, lookahead=lookahead, max_tokens=900)
+    seen: set[int] = set()
+    for event in session.answer(session.raw_ids("Once"), hot):
+        if isinstance(event, Step):
+            seen.update(token.id for token in event.tokens)
+            seen.update(token.id for token in event.drafted)
+    assert len(seen) > 100
+    assert max(seen) < len(BYTES.tokens)

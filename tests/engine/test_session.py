@@ -1,0 +1,305 @@
+"""Prompts as token ids, and answers that leave both caches where the next one can go on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from specdesk.core.events import Delta, Event, Finished, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.warp import Sampling
+from specdesk.engine.llama import N_BATCH
+from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.template import Message
+from specdesk.errors import UsageError
+from tests.engine.conftest import N_CTX, OpenSession, WriteModel
+from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, RWKV, TARGET, TinyPair
+
+BOS = 1
+HELLO = [Message("user", "Hello")]
+WARM = AnswerOptions(Sampling(1.0, 0, 1.0, 0.0), seed=7, lookahead=4, max_tokens=60)
+
+
+def written(events: Sequence[Event]) -> list[int]:
+    return [token.id for event in events if isinstance(event, Step) for token in event.tokens]
+
+
+def text(events: Sequence[Event]) -> str:
+    return "".join(delta.text for event in events if isinstance(event, Step | Finished) for delta in event.deltas)
+
+
+def reason(events: Sequence[Event]) -> StopReason:
+    assert isinstance(events[-1], Finished)
+    return events[-1].reason
+
+
+def assert_caches_hold_a_prefix(session: Session, ids: Sequence[int]) -> None:
+    """Of prompt and answer, and at most all but the last token."""
+    lms = [lm for lm in (session.target, session.draft) if lm is not None]
+    for lm in lms:
+        assert len(lm.ids) < len(ids)
+        assert list(lm.ids) == list(ids[: len(lm.ids)])
+
+
+@pytest.fixture
+def session(tiny_pair: TinyPair, open_session: OpenSession) -> Session:
+    return open_session(tiny_pair.target, tiny_pair.draft)
+
+
+class TestBeginningOfText:
+    @pytest.mark.parametrize("add_bos", [None, True, False])
+    @pytest.mark.parametrize("in_template", [False, True])
+    def test_never_twice(
+        self, write_model: WriteModel, open_session: OpenSession, add_bos: bool | None, in_template: bool
+    ) -> None:
+        template = "{{ bos_token }}" * in_template + CHATML
+        model = replace(TARGET, vocabulary=CHAT, chat_template=template, add_bos=add_bos)
+        session = open_session(write_model(model), None)
+        ids = session.chat_ids(HELLO)
+        assert ids.count(BOS) == (1 if in_template or add_bos is not False else 0)
+        assert BOS not in ids[1:]
+        without = open_session(write_model(replace(model, chat_template=CHATML, add_bos=False)), None)
+        assert [token for token in ids if token != BOS] == without.chat_ids(HELLO)
+
+    @pytest.mark.parametrize(("add_bos", "front"), [(None, [BOS]), (False, [])])
+    def test_of_a_raw_prompt(
+        self, write_model: WriteModel, open_session: OpenSession, add_bos: bool | None, front: list[int]
+    ) -> None:
+        session = open_session(write_model(replace(TARGET, add_bos=add_bos)), None)
+        hi = session.target.vocabulary.tokenize("hi", add_special=False, parse_special=False)
+        assert session.raw_ids("hi") == front + hi
+        assert session.raw_ids("<s>hi") == [BOS, *hi]
+        assert session.raw_ids("") == front
+
+    @pytest.mark.parametrize("add_bos", [None, True])
+    def test_of_a_model_that_has_none(
+        self, write_model: WriteModel, open_session: OpenSession, add_bos: bool | None
+    ) -> None:
+        """Some files ask for a BOS and do not say which."""
+        model = replace(
+            TARGET, vocabulary=RWKV, add_bos=add_bos, chat_template="{{ bos_token }}{{ messages[0].content }}"
+        )
+        session = open_session(write_model(model), None)
+        assert session.raw_ids("hi") == [ord("h"), ord("i")]
+        assert session.chat_ids([Message("user", "hi")]) == [ord("h"), ord("i")]
+
+    def test_the_same_ids_reach_both_models(self, write_model: WriteModel, open_session: OpenSession) -> None:
+        """The draft's own wish for a BOS does not count: it continues the target's text."""
+        session = open_session(write_model(TARGET), write_model(replace(DRAFT, add_bos=False)))
+        prompt = session.raw_ids("Once upon")
+        ids = prompt + written(list(session.answer(prompt, WARM)))
+        assert session.draft is not None
+        assert list(session.draft.ids[: len(prompt)]) == prompt
+        assert_caches_hold_a_prefix(session, ids)
+
+
+class TestPrompts:
+    def test_a_chat_goes_through_the_model_s_template(self, write_model: WriteModel, open_session: OpenSession) -> None:
+        session = open_session(write_model(replace(TARGET, vocabulary=CHAT, chat_template=CHATML)), None)
+        vocabulary = session.target.vocabulary
+        ids = session.chat_ids(HELLO)
+        said = b"".join(vocabulary.text(t) if not vocabulary.piece(t) else vocabulary.piece(t) for t in ids)
+        assert said == b"<s><|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
+
+    def test_without_a_template_the_messages_are_the_prompt(self, session: Session) -> None:
+        messages = [Message("user", "first"), Message("assistant", "second"), Message("user", "third")]
+        assert session.chat_ids(messages) == session.raw_ids("first\n\nsecond\n\nthird")
+
+    def test_empty(self, session: Session) -> None:
+        with pytest.raises(UsageError, match="empty"):
+            session.answer([], WARM)
+
+    def test_longer_than_the_context(self, session: Session) -> None:
+        with pytest.raises(UsageError, match=f"{N_CTX + 1} tokens, the context holds {N_CTX}") as refusal:
+            session.answer([5] * (N_CTX + 1), WARM)
+        assert str(session.target.n_ctx_train) in refusal.value.hint
+
+    @pytest.mark.parametrize("n", [N_CTX, N_CTX - 1, N_CTX - 3])
+    def test_as_long_as_the_context(self, session: Session, n: int) -> None:
+        """A full cache still scores one token more, which is never fed."""
+        prompt = [5 + i % 90 for i in range(n)]
+        events = list(session.answer(prompt, replace(WARM, max_tokens=None)))
+        assert reason(events) is StopReason.CONTEXT
+        assert len(written(events)) == N_CTX - n + 1
+        assert_caches_hold_a_prefix(session, prompt + written(events))
+
+
+class TestAnswers:
+    def test_speculation_really_happens(self, session: Session) -> None:
+        """The tiny draft is neither perfect nor useless, so these tests see acceptances and rejections."""
+        events = list(session.answer(session.raw_ids("Once upon"), replace(WARM, max_tokens=300)))
+        drafted = [token.outcome for event in events if isinstance(event, Step) for token in event.drafted]
+        accepted, rejected = drafted.count(Outcome.ACCEPTED), drafted.count(Outcome.REJECTED)
+        assert 0.6 < accepted / (accepted + rejected) < 0.85
+        sources = {token.source for event in events if isinstance(event, Step) for token in event.tokens}
+        assert sources == set(Source)
+
+    @pytest.mark.parametrize("lookahead", [0, 1, 4, 9])
+    def test_the_text_is_the_decoded_bytes_of_all_tokens(self, session: Session, lookahead: int) -> None:
+        """The tiny model writes halves of characters in every mixture of accepted and rejected tokens."""
+        prompt = session.raw_ids("Once upon")
+        events = list(session.answer(prompt, replace(WARM, max_tokens=250, lookahead=lookahead)))
+        data = b"".join(session.target.vocabulary.piece(token) for token in written(events))
+        assert text(events) == data.decode("utf-8", errors="replace")
+        assert any(byte >= 0x80 for byte in data)
+        assert len(written(events)) == 250
+        assert reason(events) is StopReason.LENGTH
+
+    @pytest.mark.parametrize("lookahead", [0, 4])
+    def test_the_seed_decides(self, session: Session, lookahead: int) -> None:
+        options = replace(WARM, lookahead=lookahead)
+        prompt = session.raw_ids("Once upon")
+
+        def answer(seed: int) -> list[int]:
+            session.target.truncate(0)
+            return written(list(session.answer(prompt, replace(options, seed=seed))))
+
+        assert answer(7) == answer(7)
+        assert len({tuple(answer(seed)) for seed in range(3)}) == 3
+
+    def test_without_a_draft_any_lookahead_is_plain(self, tiny_pair: TinyPair, open_session: OpenSession) -> None:
+        alone = open_session(tiny_pair.target, None)
+        steps = [event for event in alone.answer(alone.raw_ids("Once"), WARM) if isinstance(event, Step)]
+        assert all(step.plain and step.drafter is None and len(step.tokens) == 1 for step in steps)
+
+    def test_a_stop_string_is_not_shown(self, session: Session) -> None:
+        prompt = session.raw_ids("Once upon")
+        greedy = AnswerOptions(Sampling(0.0), seed=0, lookahead=4, max_tokens=60)
+        whole = text(list(session.answer(prompt, greedy)))
+        stop = whole[20:23]
+        events = list(session.answer(prompt, replace(greedy, stop_strings=(stop,))))
+        assert reason(events) is StopReason.STOP
+        assert text(events) == whole[: whole.index(stop)]
+        assert_caches_hold_a_prefix(session, prompt + written(events))
+
+
+class TestCaches:
+    @pytest.mark.parametrize("lookahead", [0, 1, 4])
+    def test_after_every_step_all_but_the_last_token(self, session: Session, lookahead: int) -> None:
+        ids = session.raw_ids("Once upon")
+        for event in session.answer(ids, replace(WARM, lookahead=lookahead)):
+            if isinstance(event, Step):
+                ids = ids + [token.id for token in event.tokens]
+                assert list(session.target.ids) == ids[:-1]
+                assert_caches_hold_a_prefix(session, ids)
+
+    @pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
+    def test_of_a_generator_closed_half_way(self, session: Session, n_steps: int) -> None:
+        ids = session.raw_ids("Once upon a time")
+        events = session.answer(ids, WARM)
+        n_seen = 0
+        for event in events:
+            n_seen += isinstance(event, Step)
+            ids = ids + written([event])
+            if n_seen == n_steps:
+                break
+        assert isinstance(events, Iterator)
+        events.close()  # type: ignore[attr-defined]
+        assert_caches_hold_a_prefix(session, ids)
+        again = list(session.answer(ids, WARM))
+        assert len(written(again)) == WARM.max_tokens
+
+    def test_the_next_answer_reads_only_what_is_new(self, session: Session) -> None:
+        prompt = session.raw_ids("Once upon a time")
+        ids = prompt + written(list(session.answer(prompt, WARM)))
+        longer = ids + session.target.vocabulary.tokenize(" And then?", add_special=False, parse_special=False)
+        events = list(session.answer(longer, WARM))
+        read = [event for event in events if isinstance(event, PromptRead)]
+        assert {event.n_reused for event in read} == {len(ids) - 1}
+        assert read[-1].n_read == len(longer) - 1
+        assert read[-1].n_total == len(longer)
+        assert_caches_hold_a_prefix(session, longer + written(events))
+
+    def test_another_conversation_keeps_what_it_shares(self, session: Session) -> None:
+        one, other = session.raw_ids("Once upon a time"), session.raw_ids("Once upon a hill")
+        list(session.answer(one, WARM))
+        first = next(session.answer(other, WARM))
+        assert isinstance(first, PromptRead)
+        assert first.n_reused == len(session.raw_ids("Once upon a "))
+
+    def test_an_answer_from_a_reused_cache_equals_one_from_an_empty_cache(
+        self, session: Session, tiny_pair: TinyPair, open_session: OpenSession
+    ) -> None:
+        greedy = AnswerOptions(Sampling(0.0), seed=0, lookahead=4, max_tokens=40)
+        prompt = session.raw_ids("Once upon a time")
+        list(session.answer(prompt[:6] + prompt[2:], WARM))
+        cold = open_session(tiny_pair.target, tiny_pair.draft)
+        assert written(list(session.answer(prompt, greedy))) == written(list(cold.answer(prompt, greedy)))
+
+
+class TestCancelling:
+    def test_while_the_prompt_is_read(self, tiny_pair: TinyPair, open_session: OpenSession) -> None:
+        session = open_session(tiny_pair.target, tiny_pair.draft, n_ctx=8192)
+        prompt = [5 + i * 37 % 250 for i in range(6000)]
+
+        def stop_once_it_reads() -> None:
+            while len(session.target.ids) < N_BATCH:
+                pass
+            session._stop.set()
+
+        events = session.answer(prompt, WARM)
+        stopper = threading.Thread(target=stop_once_it_reads, daemon=True)
+        stopper.start()
+        seen = list(events)
+        stopper.join()
+        assert reason(seen) is StopReason.CANCELLED
+        assert written(seen) == []
+        assert N_BATCH <= len(session.target.ids) < len(prompt) - 1
+        assert_caches_hold_a_prefix(session, prompt)
+
+    def test_between_two_steps(self, session: Session) -> None:
+        prompt = session.raw_ids("Once upon")
+        seen: list[Event] = []
+        for event in session.answer(prompt, WARM):
+            seen.append(event)
+            if len(written(seen)) > 10:
+                session._stop.set()
+        assert reason(seen) is StopReason.CANCELLED
+        assert 10 < len(written(seen)) < 16
+        assert_caches_hold_a_prefix(session, prompt + written(seen))
+
+    @pytest.mark.parametrize(("who", "call"), [("target", 1), ("target", 4), ("draft", 1), ("draft", 7)])
+    def test_inside_a_pass(self, session: Session, monkeypatch: pytest.MonkeyPatch, who: str, call: int) -> None:
+        """The flag is set behind the question whether to go on, so that the native pass itself must see it.
+
+        The first pass of either reads the prompt; the later ones are in the middle of a block.
+        """
+        prompt = session.raw_ids("Once upon")
+        lm = session.target if who == "target" else session.draft
+        assert lm is not None
+        extend, n_calls = lm.extend, 0
+
+        def stopping(ids: Sequence[int], n_rows: int) -> object:
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls == call:
+                session._stop.set()
+            return extend(ids, n_rows)
+
+        monkeypatch.setattr(lm, "extend", stopping)
+        seen = list(session.answer(prompt, WARM))
+        assert reason(seen) is StopReason.CANCELLED
+        assert n_calls == call
+        ids = prompt + written(seen)
+        assert_caches_hold_a_prefix(session, ids)
+        monkeypatch.undo()
+        assert reason(list(session.answer(ids, WARM))) is StopReason.LENGTH
+
+    def test_text_held_back_is_given_out(self, session: Session) -> None:
+        prompt = session.raw_ids("Once upon")
+        seen: list[Event] = []
+        for event in session.answer(prompt, replace(WARM, max_tokens=None, stop_strings=("\0never\0",))):
+            seen.append(event)
+            if len(written(seen)) > 30:
+                session._stop.set()
+        data = b"".join(session.target.vocabulary.piece(token) for token in written(seen))
+        assert text(seen) == data.decode("utf-8", errors="replace")
+
+
+def test_deltas_say_who_wrote_them(session: Session) -> None:
+    events = list(session.answer(session.raw_ids("Once upon"), WARM))
+    deltas = [delta for event in events if isinstance(event, Step | Finished) for delta in event.deltas]
+    assert all(isinstance(delta, Delta) and delta.text for delta in deltas)
+    assert {delta.source for delta in deltas} >= {Source.ACCEPTED, Source.PLAIN}
