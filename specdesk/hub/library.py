@@ -1,0 +1,59 @@
+"""What is on this disk: where the files of an artifact lie, and which are missing. Never asks the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from specdesk import paths
+from specdesk.errors import ModelError
+from specdesk.hub.artifacts import Artifact, ModelFile, Pair
+
+
+@dataclass(frozen=True, slots=True)
+class PairPaths:
+    """The two files to load; further pieces of a split model lie beside its first."""
+
+    target: Path
+    draft: Path
+
+
+def file_path(artifact: Artifact, file: ModelFile) -> Path:
+    """Where a file belongs: OWNER/REPOSITORY/FILE in the models directory."""
+    return paths.models_dir() / artifact.repo / file.path
+
+
+def is_present(artifact: Artifact, file: ModelFile) -> bool:
+    """Whether the file lies at its place in its full size. Its hash was checked before it got that name."""
+    try:
+        return file_path(artifact, file).stat().st_size == file.size_bytes
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def missing_files(artifact: Artifact) -> tuple[ModelFile, ...]:
+    """The files of the artifact that are not here."""
+    return tuple(file for file in artifact.files if not is_present(artifact, file))
+
+
+def has_pair(pair: Pair) -> bool:
+    """Whether both models are complete here."""
+    return not any(missing_files(artifact) for artifact in pair.artifacts)
+
+
+def pair_paths(pair: Pair) -> PairPaths:
+    """What to load for the pair.
+
+    Raises: ModelError if it is not complete on this disk, naming the command that fetches it.
+    """
+    for artifact in pair.artifacts:
+        if missing := missing_files(artifact):
+            here = f"{len(artifact.files) - len(missing)} of {len(artifact.files)} files are here"
+            raise ModelError(
+                f"{artifact.repo} is not complete in {paths.models_dir()}: {here}",
+                f"fetch it with: specdesk download {pair.name}",
+            )
+    return PairPaths(
+        target=file_path(pair.target, pair.target.files[0]),
+        draft=file_path(pair.draft, pair.draft.files[0]),
+    )

@@ -1,0 +1,37 @@
+"""What a fetch tells whoever watches it. This package prints nothing itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is about to be fetched, before the first byte."""
+
+    name: str
+    files: tuple[str, ...]
+    size_bytes: int
+    licences: tuple[str, ...]
+    destination: Path
+
+
+class Reporter(Protocol):
+    """Whoever shows progress."""
+
+    def begin(self, plan: Plan) -> None:
+        """Called once, before the first byte, and not at all when nothing is missing."""
+
+    def start(self, file: str, total_bytes: int) -> None:
+        """A try at a file begins, from its first byte; one that has not finished before has failed."""
+
+    def advance(self, n_bytes: int) -> None:
+        """That many more bytes of the file have arrived."""
+
+    def finish(self) -> None:
+        """The file has been checked and has its name."""
+
+    def notice(self, text: str) -> None:
+        """One line the user should see, such as why another source is tried."""

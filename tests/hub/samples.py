@@ -1,0 +1,102 @@
+"""Small models to fetch, wheels to fetch them from, and a reporter that remembers."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from specdesk.hub.artifacts import Artifact, KvGeometry, ModelFile, Pair, WheelPieces
+from specdesk.hub.report import Plan
+from specdesk.hub.sources import SourceError
+
+CONTENT = bytes(range(256)) * 40
+"""A model's bytes, as far as a download cares."""
+
+
+def artifact_of(
+    content: bytes = CONTENT, name: str = "toy", licence: str = "MIT", wheels: WheelPieces | None = None
+) -> Artifact:
+    file = ModelFile(f"{name}.gguf", len(content), hashlib.sha256(content).hexdigest())
+    return Artifact(name, f"owner/{name}", "main", licence, KvGeometry(2, 1, 4), (file,), wheels)
+
+
+def pair_of(target: Artifact, draft: Artifact) -> Pair:
+    return Pair("toy-pair", target, draft, "two toys")
+
+
+def corrupted(content: bytes) -> bytes:
+    """The same length, one bit wrong."""
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+@dataclass
+class Recorder:
+    """A Reporter."""
+
+    plans: list[Plan] = field(default_factory=list)
+    started: list[tuple[str, int]] = field(default_factory=list)
+    arrived: list[int] = field(default_factory=list)
+    finished: int = 0
+    notices: list[str] = field(default_factory=list)
+
+    def begin(self, plan: Plan) -> None:
+        self.plans.append(plan)
+
+    def start(self, file: str, total_bytes: int) -> None:
+        self.started.append((file, total_bytes))
+
+    def advance(self, n_bytes: int) -> None:
+        self.arrived.append(n_bytes)
+
+    def finish(self) -> None:
+        self.finished += 1
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+
+
+@dataclass
+class GivenSource:
+    """A source that delivers these chunks and then fails as told."""
+
+    given: Sequence[bytes]
+    name: str = "given"
+    error: BaseException | None = None
+    asked: int = 0
+
+    def chunks(self, file: ModelFile) -> Generator[bytes]:
+        self.asked += 1
+        yield from self.given
+        if self.error:
+            raise self.error
+
+
+def dead_source(name: str) -> GivenSource:
+    return GivenSource([], name, SourceError(f"{name} is down"))
+
+
+def build_wheel(directory: Path, name: str, version: str, members: dict[str, bytes]) -> Path:
+    """A wheel pip accepts; to import it is to end the process."""
+    package = name.replace("-", "_")
+    info = f"{package}-{version}.dist-info"
+    path = directory / f"{package}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        wheel.writestr(f"{package}/__init__.py", "raise SystemExit('imported')\n")
+        for member, content in members.items():
+            wheel.writestr(f"{package}/{member}", content)
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def build_pieces(directory: Path, content: bytes, count: int) -> WheelPieces:
+    """The content cut into that many wheels."""
+    step = -(-len(content) // count)
+    for n in range(1, count + 1):
+        piece = content[(n - 1) * step : n * step]
+        build_wheel(directory, f"toy-part{n}", "1.0", {f"data/part{n:02}.bin": piece})
+    return WheelPieces("toy-part{n}", count, "1.0", "*/data/part*.bin")

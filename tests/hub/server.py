@@ -1,0 +1,132 @@
+"""A server on 127.0.0.1 that answers as the Hugging Face hub does, with a switch for all that goes wrong."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request: `target` as it stood in the request line, which for a proxy is a whole URL."""
+
+    method: str
+    target: str
+    authorization: str | None
+
+
+@dataclass
+class HubServer:
+    """Serves `files`, OWNER/REPO/FILE -> content, under /OWNER/REPO/resolve/REVISION/FILE."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    status: int = 200
+    """Answered to every HEAD, and to every GET unless `get_status` says otherwise."""
+    get_status: int | None = None
+    error_code: str | None = None
+    announced_size: int | None = None
+    """What HEAD says instead of the truth."""
+    sent_bytes: int | None = None
+    """After how many bytes of a body the connection is closed."""
+    stalls: bool = False
+    """Whether the connection then stays open and silent instead."""
+    head_redirect: str | None = None
+    """Base URL that HEAD points to, as the hub points to its content network."""
+    get_redirect: str | None = None
+    seen: list[Seen] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._released = threading.Event()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), lambda *request: _Handler(self, *request))
+        self._http.daemon_threads = True
+        self._http.block_on_close = False
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._released.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self._http.server_port}"
+
+    def stay_silent(self) -> None:
+        """Blocks a handler until the server is closed."""
+        self._released.wait()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def __init__(self, hub: HubServer, *request: Any) -> None:
+        self.hub = hub
+        super().__init__(*request)  # which answers
+
+    def do_HEAD(self) -> None:
+        content = self._content()
+        if content is None:
+            return
+        hub = self.hub
+        size = len(content) if hub.announced_size is None else hub.announced_size
+        self.send_response(302 if hub.head_redirect else 200)
+        if hub.head_redirect:
+            self.send_header("Location", hub.head_redirect + urlsplit(self.path).path)
+            self.send_header("Content-Length", "0")
+        else:
+            self.send_header("Content-Length", str(size))
+        self.send_header("X-Repo-Commit", "0" * 40)
+        self.send_header("ETag", '"etag"')
+        self.send_header("X-Linked-Size", str(size))
+        self.send_header("X-Linked-Etag", '"etag"')
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        content = self._content()
+        if content is None:
+            return
+        hub = self.hub
+        if hub.get_redirect:
+            self.send_response(302)
+            self.send_header("Location", hub.get_redirect + urlsplit(self.path).path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: hub.sent_bytes])
+        if hub.stalls:
+            self.wfile.flush()
+            hub.stay_silent()
+        self.close_connection = True
+
+    def _content(self) -> bytes | None:
+        """The file asked for; or None, after the refusal has been sent."""
+        hub = self.hub
+        hub.seen.append(Seen(self.command, self.path, self.headers.get("Authorization")))
+        status = hub.get_status if self.command == "GET" and hub.get_status else hub.status
+        owner, repo, resolve, _revision, name = urlsplit(self.path).path.strip("/").split("/")
+        content = hub.files.get(f"{owner}/{repo}/{name}") if resolve == "resolve" else None
+        if status == 200 and content is not None:
+            return content
+        self.send_response(404 if status == 200 else status)
+        if hub.error_code:
+            self.send_header("X-Error-Code", hub.error_code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        return None
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Tests read `seen` instead."""
