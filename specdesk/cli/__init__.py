@@ -1,0 +1,1 @@
+"""The shell's half: one command per file; parsing and printing only."""

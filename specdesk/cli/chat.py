@@ -1,0 +1,56 @@
+"""`specdesk chat`, and `specdesk` alone: a conversation on the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from specdesk.cli import options as opt
+from specdesk.errors import UsageError
+from specdesk.settings import DEFAULT_N_CTX, EngineSettings
+
+
+def chat(
+    pair: opt.Pair = None,
+    target: opt.Target = None,
+    draft: opt.Draft = None,
+    no_download: opt.NoDownload = False,
+    system: opt.System = None,
+    max_tokens: opt.MaxTokens = None,
+    temperature: opt.Temperature = 0.8,
+    seed: opt.Seed = None,
+    top_k: opt.TopK = 40,
+    top_p: opt.TopP = 0.95,
+    min_p: opt.MinP = 0.05,
+    lookahead: opt.Lookahead = 4,
+    ctx: opt.Ctx = DEFAULT_N_CTX,
+    threads: opt.Threads = None,
+    gpu_layers: opt.GpuLayers = None,
+    draft_gpu_layers: opt.DraftGpuLayers = None,
+) -> int:
+    """Chat in the terminal, and see who wrote each token and what speculation brings.
+
+    The recommended pair is fetched first if it is absent. The conversation is kept in memory only. With --seed every
+    answer uses that seed; without it each answer has a new one, shown below it.
+
+    Exit codes: 0 done, 2 usage, 3 model, 4 network, 5 storage.
+    """
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
+    # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
+    from specdesk.cli.models import choose
+    from specdesk.engine.client import Engine, native_output
+    from specdesk.tui.app import ChatApp
+    from specdesk.tui.conversation import ChatOptions
+
+    sampling = opt.sampling(temperature, top_k, top_p, min_p)
+    chosen = choose(pair, target, draft, no_download=no_download)
+    drafting = chosen.draft if lookahead else None
+    settings = EngineSettings(chosen.target, drafting, ctx, threads, gpu_layers, draft_gpu_layers)
+
+    native_output(verbose=False)
+    app = ChatApp(lambda notify: Engine(settings, notify), ChatOptions(sampling, lookahead, seed, system, max_tokens))
+    app.run()
+    if app.load_error is not None:
+        # Said again below the chat, which is gone from the screen.
+        raise app.load_error
+    return app.return_code or 0

@@ -1,0 +1,67 @@
+"""The `specdesk` command: registers the others, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from specdesk import __version__
+from specdesk.cli.chat import chat
+from specdesk.cli.console import say
+from specdesk.cli.download import download
+from specdesk.cli.run import run
+from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"specdesk {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+def _root(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 — its callback prints and exits
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> int | None:
+    """Speculative decoding on your own machine: exact, and in plain sight. Without a command: the chat."""
+    if context.invoked_subcommand is None:
+        return chat()
+    return None
+
+
+def build_app() -> typer.Typer:
+    """The command line, for the shell and for tests."""
+    app = typer.Typer(
+        name="specdesk",
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    app.command()(run)
+    app.command()(chat)
+    app.command()(download)
+    return app
+
+
+def main() -> None:
+    """Run the command; an expected error is one line on standard error, a bug keeps its traceback."""
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    try:
+        return build_app()(prog_name="specdesk", standalone_mode=False) or 0
+    except SpecdeskError as error:
+        say(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        say(f"{error.format_message()} (see --help)")
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return EXIT_INTERRUPTED

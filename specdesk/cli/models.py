@@ -1,0 +1,50 @@
+"""From --pair, --target and --draft to two files on this disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from specdesk.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The models a command will load."""
+
+    pair: str | None
+    """The name of the recommended pair, if it is one."""
+    target: Path
+    draft: Path | None
+
+
+def choose(pair: str | None, target: Path | None, draft: Path | None, *, no_download: bool) -> Chosen:
+    """The files to load; a recommended pair that is absent is fetched first, unless `no_download`.
+
+    Raises: UsageError for options that contradict each other or an unknown pair; ModelError for an absent pair that may
+    not be fetched; NetworkError or StorageError from fetching.
+    """
+    if target is None:
+        if draft is not None:
+            raise UsageError("--draft needs --target", "or choose both with --pair")
+        return _choose_pair(pair or "default", no_download=no_download)
+    if pair is not None:
+        raise UsageError("--pair and --target exclude each other", "a pair names its target and draft itself")
+    return Chosen(None, target, draft)
+
+
+def _choose_pair(name: str, *, no_download: bool) -> Chosen:
+    # What fetches is loaded only where something is to be fetched: the network libraries take their time.
+    from specdesk.hub.library import has_pair, pair_paths
+    from specdesk.hub.manifest import load_manifest
+
+    wanted = load_manifest().pair(name)
+    if has_pair(wanted) or no_download:
+        files = pair_paths(wanted)
+    else:
+        from specdesk.cli.progress import shell_reporter
+        from specdesk.hub.fetch import fetch_pair
+
+        with shell_reporter() as report:
+            files = fetch_pair(wanted, report)
+    return Chosen(wanted.name, files.target, files.draft)

@@ -1,0 +1,185 @@
+"""Options that more than one command takes, each declared once, and how their numbers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from specdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from specdesk.core.warp import Sampling
+
+_MODELS = "Models"
+_SAMPLING = "Sampling"
+_ENGINE = "Engine"
+
+
+def within(low: float, high: float) -> Callable[[Any], Any]:
+    """A check that names the value it refuses; NaN is in no range. A value that was not given passes."""
+
+    def check(value: Any) -> Any:
+        if value is not None and not low <= value <= high:
+            raise typer.BadParameter(f"must be {low} to {high}, not {value}")
+        return value
+
+    return check
+
+
+def not_empty(texts: list[str] | None) -> list[str] | None:
+    """Refuse an empty text in a repeated option."""
+    if texts and "" in texts:
+        raise typer.BadParameter("must not be empty")
+    return texts
+
+
+def sampling(temperature: float, top_k: int, top_p: float, min_p: float) -> Sampling:
+    """The sampling the options ask for. Raises UsageError, naming the value, for one out of range."""
+    from specdesk.core.warp import Sampling
+
+    try:
+        return Sampling(temperature, top_k, top_p, min_p)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+Pair = Annotated[
+    str | None,
+    typer.Option("--pair", metavar="NAME", help="A recommended pair. [default: default]", rich_help_panel=_MODELS),
+]
+Target = Annotated[
+    Path | None,
+    typer.Option(
+        "--target", metavar="FILE", help="A GGUF file as the target, instead of a pair.", rich_help_panel=_MODELS
+    ),
+]
+Draft = Annotated[
+    Path | None,
+    typer.Option(
+        "--draft",
+        metavar="FILE",
+        help="A GGUF file as the draft. Without one, --target decodes plainly.",
+        rich_help_panel=_MODELS,
+    ),
+]
+NoDownload = Annotated[
+    bool,
+    typer.Option("--no-download", help="Refuse to fetch a pair that is not on this disk.", rich_help_panel=_MODELS),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "-n",
+        "--max-tokens",
+        metavar="N",
+        callback=within(1, 2**31),
+        help="Stop after this many tokens. [default: when the model ends]",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Temperature = Annotated[
+    float,
+    typer.Option(
+        "-t",
+        "--temperature",
+        metavar="T",
+        callback=within(0, 100),
+        help="0 is greedy: always the likeliest token.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        callback=within(0, 2**63 - 1),
+        help="Same seed, settings and models: same answer. [default: a new one each time]",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+TopK = Annotated[
+    int,
+    typer.Option(
+        "--top-k",
+        metavar="K",
+        callback=within(0, 2**31),
+        help="Sample from the K likeliest tokens; 0 turns it off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+TopP = Annotated[
+    float,
+    typer.Option(
+        "--top-p",
+        metavar="P",
+        help="Sample from the fewest tokens that reach this probability; 1 turns it off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+MinP = Annotated[
+    float,
+    typer.Option(
+        "--min-p",
+        metavar="P",
+        callback=within(0, 1),
+        help="Drop tokens less likely than this times the likeliest; 0 turns it off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Lookahead = Annotated[
+    int,
+    typer.Option(
+        "-k",
+        "--lookahead",
+        metavar="N",
+        callback=within(0, 64),
+        help="Tokens to draft per target pass, 64 at most; 0 is plain decoding.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Ctx = Annotated[
+    int,
+    typer.Option(
+        "--ctx",
+        metavar="N",
+        callback=within(16, 2**22),
+        help="Tokens of context, prompt and answer together.",
+        rich_help_panel=_ENGINE,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        callback=within(1, 2**16),
+        help="CPU threads. [default: the cores this process may use]",
+        rich_help_panel=_ENGINE,
+    ),
+]
+GpuLayers = Annotated[
+    int | None,
+    typer.Option(
+        "--gpu-layers",
+        metavar="N",
+        callback=within(-1, 10_000),
+        help="Layers of the target on the GPU; -1 all. [default: all, if the build has a GPU backend]",
+        rich_help_panel=_ENGINE,
+    ),
+]
+DraftGpuLayers = Annotated[
+    int | None,
+    typer.Option(
+        "--draft-gpu-layers",
+        metavar="N",
+        callback=within(-1, 10_000),
+        help="The same for the draft.",
+        rich_help_panel=_ENGINE,
+    ),
+]
+System = Annotated[str | None, typer.Option("--system", metavar="TEXT", help="A system prompt.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show llama.cpp's own output.", rich_help_panel=_ENGINE)]

@@ -1,0 +1,96 @@
+"""How tokens are told apart wherever they are shown: their order on screen, their styles, their words in a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from specdesk.core.events import Delta, Outcome, Source, Step
+
+
+class Kind(StrEnum):
+    """What a piece of shown text is."""
+
+    ACCEPTED = "accepted"
+    REPLACEMENT = "replacement"
+    BONUS = "bonus"
+    PLAIN = "plain"
+    REJECTED = "rejected"
+    IGNORED = "ignored"
+    """A draft token behind a rejected one, or behind the end of the answer."""
+
+
+REFUSED: Final = frozenset({Kind.REJECTED, Kind.IGNORED})
+"""What is shown only on request: it is no part of the answer."""
+
+
+STYLES: Final = {
+    Kind.ACCEPTED: "green",
+    Kind.REPLACEMENT: "bold yellow",
+    Kind.BONUS: "underline cyan",
+    Kind.PLAIN: "",
+    Kind.REJECTED: "strike red",
+    Kind.IGNORED: "strike dim",
+}
+"""Rich styles. Each kind has a cue besides its colour, so that no colour is needed to read them."""
+
+_PLAIN_AMONG_DRAFTED: Final = "bold"
+"""Without a draft every token is plain and nothing needs marking; among accepted ones a plain token must stand out."""
+
+LEGEND: Final = {
+    Kind.ACCEPTED: "accepted draft token",
+    Kind.REPLACEMENT: "target's replacement",
+    Kind.BONUS: "target's bonus token",
+    Kind.PLAIN: "target, no draft",
+    Kind.REJECTED: "rejected draft token",
+    Kind.IGNORED: "drafted behind it",
+}
+
+_KINDS: Final = {source: Kind(source.value) for source in Source}
+
+_VISIBLE: Final = (
+    {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
+    | {0x7F: "\u2421"}
+    | dict.fromkeys(range(128, 160), "�")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of text and what it is."""
+
+    text: str
+    kind: Kind
+
+
+def styles(*, speculating: bool) -> dict[Kind, str]:
+    """A Rich style for each kind, as it is told apart in an answer with or without a draft model."""
+    return STYLES | {Kind.PLAIN: _PLAIN_AMONG_DRAFTED} if speculating else dict(STYLES)
+
+
+def spans(step: Step, *, show_rejected: bool) -> Iterator[Span]:
+    """A step as it is shown: the rejected and ignored draft tokens, if wanted, stand before what replaced them."""
+    written = list(delta_spans(step.deltas))
+    if not show_rejected:
+        yield from written
+        return
+    last = written.pop() if written and written[-1].kind is not Kind.ACCEPTED else None
+    yield from written
+    for token in step.drafted:
+        if token.outcome is not Outcome.ACCEPTED:
+            yield Span(visible(token.text).replace("\n", "\u23ce"), Kind(token.outcome.value))
+    if last is not None:
+        yield last
+
+
+def delta_spans(deltas: tuple[Delta, ...]) -> Iterator[Span]:
+    """Final text as spans."""
+    for delta in deltas:
+        yield Span(visible(delta.text), _KINDS[delta.source])
+
+
+def visible(text: str) -> str:
+    """`text` with control characters made visible: what a model writes must not drive the terminal."""
+    return text.translate(_VISIBLE)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from huggingface_hub import close_session, constants
+from typer.testing import CliRunner
+
+from specdesk.cli.download import download
+from specdesk.errors import NetworkError, UsageError
+from specdesk.hub import manifest
+from specdesk.hub.manifest import Manifest
+from tests.hub.samples import CONTENT, artifact_of, pair_of
+from tests.hub.server import HubServer
+
+ROOT = Path(__file__).parents[2]
+app = typer.Typer()
+app.command()(download)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A hub with both files of the only pair there is."""
+    pair = pair_of(artifact_of(name="target"), artifact_of(CONTENT[:999], name="draft"))
+    toys = Manifest(pair.name, pair.artifacts, (pair,))
+    monkeypatch.setattr(manifest, "load_manifest", lambda: toys)
+    monkeypatch.setenv("SPECDESK_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    close_session()
+    with HubServer({"owner/target/target.gguf": CONTENT, "owner/draft/draft.gguf": CONTENT[:999]}) as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        yield server
+    close_session()
+
+
+def test_progress_goes_to_stderr_and_the_places_to_stdout(hub: HubServer, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, [])
+    assert done.exit_code == 0, done.output
+    target = tmp_path / "models" / "owner" / "target" / "target.gguf"
+    draft = tmp_path / "models" / "owner" / "draft" / "draft.gguf"
+    assert done.stdout.splitlines() == [f"target  {target}", f"draft   {draft}"]
+    assert (target.read_bytes(), draft.read_bytes()) == (CONTENT, CONTENT[:999])
+    first = [
+        "fetching toy-pair: 11.2 kB (target.gguf, draft.gguf)",
+        "licence: MIT",
+        f"destination: {tmp_path / 'models'}",
+    ]
+    assert done.stderr.splitlines()[:3] == first
+    assert done.stderr.splitlines()[-1] == "draft.gguf  checked"
+
+
+def test_a_second_download_asks_nobody(hub: HubServer) -> None:
+    first = CliRunner().invoke(app, ["toy-pair"])
+    hub.seen.clear()
+    second = CliRunner().invoke(app, ["default"])
+    assert (second.stdout, second.stderr) == (first.stdout, "")
+    assert hub.seen == []
+
+
+def test_only_what_is_missing_is_fetched(hub: HubServer, tmp_path: Path) -> None:
+    CliRunner().invoke(app, [])
+    (tmp_path / "models" / "owner" / "draft" / "draft.gguf").unlink()
+    hub.seen.clear()
+    done = CliRunner().invoke(app, [])
+    assert "fetching toy-pair: 999 bytes (draft.gguf)" in done.stderr
+    assert {seen.target for seen in hub.seen} == {"/owner/draft/resolve/main/draft.gguf"}
+
+
+def test_an_unknown_pair_is_a_usage_error(hub: HubServer) -> None:
+    done = CliRunner().invoke(app, ["toypair"])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.exit_code == 2
+    assert str(done.exception) == 'unknown pair "toypair"; the nearest is "toy-pair" (pairs: toy-pair)'
+
+
+def test_a_hub_without_the_file_is_a_network_error(hub: HubServer) -> None:
+    hub.files.clear()
+    done = CliRunner().invoke(app, [])
+    assert isinstance(done.exception, NetworkError)
+    assert done.exception.exit_code == 4
+    assert done.stdout == ""
+
+
+def test_importing_the_command_loads_nothing_slow() -> None:
+    code = (
+        "import sys\n"
+        "import specdesk.cli.download, specdesk.cli.progress, specdesk.hub.fetch, specdesk.hub.manifest\n"
+        "print(sorted({'huggingface_hub', 'httpx2', 'textual', 'llama_cpp', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,52 @@
+"""The command as a whole: what it says without arguments, and what it costs to ask for help."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from specdesk import __version__
+from tests.cli.shell import lines, specdesk
+
+
+def test_without_a_terminal_the_chat_says_what_to_do_instead() -> None:
+    done = specdesk()
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = lines(done.stderr)
+    assert "specdesk run" in line
+
+
+def test_version() -> None:
+    assert specdesk("--version").stdout.strip() == f"specdesk {__version__}"
+
+
+@pytest.mark.parametrize("args", [[], ["run"], ["chat"], ["download"]])
+def test_help_is_there_and_says_what_it_does(args: list[str]) -> None:
+    done = specdesk(*args, "--help")
+    assert done.returncode == 0
+    assert "Usage: specdesk" in done.stdout
+
+
+@pytest.mark.parametrize("args", [[], ["run"], ["chat"], ["download"]])
+def test_help_loads_nothing_heavy(args: list[str]) -> None:
+    code = f"""
+import sys
+sys.argv = ["specdesk", *{args}, "--help"]
+from specdesk.cli.main import main
+try:
+    main()
+except SystemExit:
+    pass
+print([name for name in ("llama_cpp", "textual", "huggingface_hub", "numpy") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert lines(done.stdout)[-1] == "[]"
+
+
+def test_an_unknown_command_is_one_line() -> None:
+    done = specdesk("bogus")
+    assert done.returncode == 2
+    (line,) = lines(done.stderr)
+    assert "bogus" in line

@@ -1,0 +1,294 @@
+"""`specdesk run` from the shell, on the tiny pair through the real llama.cpp."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from tests.cli.shell import COMMAND, TIMEOUT_S, answer, lines, specdesk, started
+from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, TARGET, TinyPair, write
+
+STATS = {
+    "prompt_tokens", "generated_tokens", "target_passes", "tokens_per_pass", "drafted", "accepted", "rejected",
+    "ignored", "acceptance_rate", "prompt_s", "decode_s", "tokens_per_s", "plain_tokens_per_s", "speedup",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def chat_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
+    """The tiny pair with a chat template."""
+    folder = tmp_path_factory.mktemp("chat")
+    return TinyPair(
+        *(
+            write(folder / f"{name}.gguf", replace(model, vocabulary=CHAT, chat_template=CHATML, n_ctx_train=8192))
+            for name, model in (("target", TARGET), ("draft", DRAFT))
+        )
+    )
+
+
+@pytest.fixture
+def pair(chat_pair: TinyPair) -> Sequence[object]:
+    return ("--target", chat_pair.target, "--draft", chat_pair.draft, "--threads", 1, "--ctx", 256)
+
+
+def test_the_answer_alone_goes_to_standard_output(pair: Sequence[object]) -> None:
+    options = ("Hello", *pair, "-n", 40, "--seed", 1)
+    plain, as_json = specdesk("run", *options), answer(*options)
+    assert plain.returncode == 0
+    assert plain.stdout.rstrip("\n") == as_json["text"].rstrip("\n")
+    (summary,) = lines(plain.stderr)
+    assert summary.startswith("specdesk: 40 tokens | ")
+    assert "speedup" in summary
+
+
+def test_json_tells_everything_and_adds_up(pair: Sequence[object], chat_pair: TinyPair) -> None:
+    result = answer("Hello", *pair, "-n", 60, "-k", 4, "--seed", 3, "-t", 1, "--top-k", 10, "--stop", "~~~")
+    assert set(result) == {
+        "text", "token_ids", "stop_reason", "pair", "target", "draft", "settings", "stats",
+    }  # fmt: skip
+    assert (result["stop_reason"], result["pair"]) == ("length", None)
+    assert (result["target"], result["draft"]) == (chat_pair.target.name, chat_pair.draft.name)
+    settings, stats = result["settings"], result["stats"]
+    assert (settings["seed"], settings["lookahead"], settings["temperature"]) == (3, 4, 1)
+    assert (settings["top_k"], settings["stop"], settings["n_ctx"], settings["max_tokens"]) == (10, ["~~~"], 256, 60)
+    assert set(stats) == STATS
+    assert len(result["token_ids"]) == stats["generated_tokens"] == 60
+    assert stats["drafted"] == stats["accepted"] + stats["rejected"] + stats["ignored"] > 0
+    assert stats["tokens_per_pass"] == pytest.approx(60 / stats["target_passes"])
+    assert stats["acceptance_rate"] == pytest.approx(stats["accepted"] / (stats["accepted"] + stats["rejected"]))
+    assert stats["tokens_per_s"] == pytest.approx(60 / stats["decode_s"])
+    assert stats["speedup"] == pytest.approx(stats["tokens_per_s"] / stats["plain_tokens_per_s"])
+
+
+def test_same_seed_same_answer_other_seed_another(pair: Sequence[object]) -> None:
+    def ids(seed: int) -> list[int]:
+        return list(answer("Hello", *pair, "-n", 30, "-t", 1, "--seed", seed)["token_ids"])
+
+    assert ids(1) == ids(1)
+    assert ids(1) != ids(2)
+
+
+def test_without_a_seed_the_one_used_is_told(pair: Sequence[object]) -> None:
+    first = answer("Hello", *pair, "-n", 20, "-t", 1)
+    again = answer("Hello", *pair, "-n", 20, "-t", 1, "--seed", first["settings"]["seed"])
+    assert again["token_ids"] == first["token_ids"]
+
+
+def test_plain_is_k_0_and_loads_no_draft(pair: Sequence[object]) -> None:
+    result = answer("Hello", *pair, "-n", 30, "-k", 0)
+    stats = result["stats"]
+    assert result["draft"] is None
+    assert (stats["drafted"], stats["target_passes"], stats["tokens_per_pass"]) == (0, 30, 1)
+    assert stats["acceptance_rate"] is None
+
+
+def test_a_target_alone_decodes_plainly_and_says_so(chat_pair: TinyPair) -> None:
+    done = specdesk("run", "Hello", "--target", chat_pair.target, "-n", 20)
+    assert done.returncode == 0
+    assert "no --draft: decoding plainly" in lines(done.stderr)[0]
+
+
+def test_the_prompt_may_come_from_standard_input(pair: Sequence[object]) -> None:
+    options = (*pair, "-n", 20, "--seed", 1)
+    assert answer("-", *options, stdin="Grüße 🦜")["token_ids"] == answer("Grüße 🦜", *options)["token_ids"]
+
+
+def test_system_and_raw_change_what_is_asked(pair: Sequence[object]) -> None:
+    counts = [
+        answer("Hello", *pair, "-n", 1, *extra)["stats"]["prompt_tokens"]
+        for extra in ((), ("--system", "Be brief."), ("--raw",))
+    ]
+    assert counts[1] > counts[0] >= counts[2]
+
+
+def test_a_stop_string_is_not_part_of_the_answer(pair: Sequence[object]) -> None:
+    whole = answer("Hello", *pair, "-n", 40, "--seed", 5)["text"]
+    stop = whole[10:12]
+    cut = answer("Hello", *pair, "-n", 40, "--seed", 5, "--stop", stop)
+    assert cut["stop_reason"] == "stop"
+    assert cut["text"] == whole[: whole.index(stop)]
+
+
+def test_the_trace_has_a_line_per_target_pass_that_adds_up(pair: Sequence[object], tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    result = answer("Hello", *pair, "-n", 60, "-k", 3, "--seed", 2, "-t", 1, "--trace", path)
+    steps: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
+    stats = result["stats"]
+    assert len(steps) == stats["target_passes"]
+    assert [t["id"] for step in steps for t in step["written"]] == result["token_ids"]
+    decisions = [t["decision"] for step in steps for t in step["drafted"]]
+    for name in ("accepted", "rejected", "ignored"):
+        assert decisions.count(name) == stats[name]
+    for step in steps:
+        assert step["tokens_generated_in_single_target_pass"] == len(step["accepted_stream"]) == len(step["written"])
+        assert step["drafted_tokens"] == [t["text"] for t in step["drafted"]]
+        assert len(step["drafted"]) <= step["lookahead_k"] <= 3
+        for token in step["drafted"]:
+            assert 0 < token["q"] <= 1
+            assert (token["p"] is None) == (token["decision"] == "ignored") or token["p"] is not None
+        assert step["step_s"] >= step["draft_s"] + step["target_s"] - 1e-9
+    plain = [step for step in steps if not step["drafted"]]
+    assert all(step["acceptance_rate"] is None and step["drafter"] is None for step in plain)
+    assert steps[0]["effective_latency_speedup"] is None
+    known = [step["effective_latency_speedup"] for step in steps if step["effective_latency_speedup"] is not None]
+    assert len(set(known)) > 2
+    assert {step["distribution_parity"][:5] for step in steps} == {"exact"}
+    assert len({step["distribution_parity"] for step in steps}) == 2
+
+
+def test_colour_marks_who_wrote_what(pair: Sequence[object]) -> None:
+    options = ("run", "Hello", *pair, "-n", 40, "--seed", 1, "-t", 1)
+    plain = specdesk(*options).stdout
+    coloured = specdesk(*options, "--color", "always").stdout
+    assert "\x1b[" not in plain
+    assert "\x1b[32m" in coloured
+    assert "\x1b[9;31m" not in coloured
+    rejected = specdesk(*options, "--color", "always", "--show-rejected").stdout
+    assert "\x1b[9;31m" in rejected
+
+
+def test_no_color_leaves_the_cues_that_are_no_colours(pair: Sequence[object]) -> None:
+    shown = specdesk(
+        "run",
+        "Hello",
+        *pair,
+        "-n",
+        40,
+        "--seed",
+        1,
+        "-t",
+        1,
+        "--color",
+        "always",
+        "--show-rejected",
+        env={"NO_COLOR": "1"},
+    ).stdout
+    assert "\x1b[9m" in shown
+    assert "\x1b[1m" in shown
+    assert "31m" not in shown
+    assert "32m" not in shown
+
+
+def test_rejected_tokens_without_colour_are_refused_aloud(pair: Sequence[object]) -> None:
+    done = specdesk("run", "Hello", *pair, "-n", 20, "--show-rejected")
+    assert done.returncode == 0
+    assert "--show-rejected needs a terminal" in done.stderr
+
+
+def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
+    options = ("run", "Hello", *pair, "-n", 2)
+    assert len(lines(specdesk(*options).stderr)) == 1
+    assert "llama_model_loader" in specdesk(*options, "--verbose").stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["", "PAIR"], 2, "the prompt is empty"),
+        (["  \n", "PAIR"], 2, "the prompt is empty"),
+        (["-", "PAIR"], 2, "the prompt is empty"),
+        ([], 2, "PROMPT"),
+        (["x", "--pair", "qwen2.5-coder-1.5"], 2, '"qwen2.5-coder-1.5b"'),
+        (["x", "--pair", "default", "--target", "a.gguf"], 2, "--pair and --target"),
+        (["x", "--draft", "a.gguf"], 2, "--draft needs --target"),
+        (["x", "PAIR", "-k", "-3"], 2, "-3"),
+        (["x", "PAIR", "-k", "65"], 2, "65"),
+        (["x", "PAIR", "-n", "0"], 2, "not 0"),
+        (["x", "PAIR", "-n", "many"], 2, "--max-tokens"),
+        (["x", "PAIR", "-t", "-1"], 2, "-1"),
+        (["x", "PAIR", "-t", "nan"], 2, "nan"),
+        (["x", "PAIR", "-t", "inf"], 2, "inf"),
+        (["x", "PAIR", "--top-p", "0"], 2, "not 0"),
+        (["x", "PAIR", "--top-p", "nan"], 2, "nan"),
+        (["x", "PAIR", "--min-p", "2"], 2, "not 2"),
+        (["x", "PAIR", "--top-k", "-1"], 2, "-1"),
+        (["x", "PAIR", "--seed", "-1"], 2, "-1"),
+        (["x", "PAIR", "--threads", "0"], 2, "not 0"),
+        (["x", "PAIR", "--ctx", "1"], 2, "not 1"),
+        (["x", "PAIR", "--gpu-layers", "-2"], 2, "-2"),
+        (["x", "PAIR", "--stop", ""], 2, "stop"),
+        (["x", "PAIR", "--raw", "--system", "y"], 2, "--raw and --system"),
+        (["long " * 200, "PAIR"], 2, "the context holds 256"),
+        (["x", "--bogus"], 2, "--bogus"),
+        (["x", "--target", "nowhere/a.gguf"], 3, "nowhere/a.gguf"),
+        (["x", "--target", "TEXT"], 3, "not a GGUF"),
+        (["x", "--target", "CUT"], 3, "cut off inside its header"),
+        (["x", "--target", "HALF"], 3, "cannot load"),
+        (["x", "--target", "."], 3, "folder"),
+        (["x", "--no-download"], 3, "specdesk download"),
+        (["x", "PAIR", "--trace", "nowhere/trace.jsonl"], 5, "nowhere/trace.jsonl"),
+    ],
+)
+def test_bad_input_is_one_line_and_its_own_exit_code(
+    args: list[str], code: int, said: str, pair: Sequence[object], chat_pair: TinyPair, tmp_path: Path
+) -> None:
+    (tmp_path / "text.gguf").write_text("not a model")
+    (tmp_path / "cut.gguf").write_bytes(chat_pair.target.read_bytes()[:20])
+    (tmp_path / "half.gguf").write_bytes(chat_pair.target.read_bytes()[:30_000])
+    files = {"TEXT": "text.gguf", "CUT": "cut.gguf", "HALF": "half.gguf"}
+    filled: list[object] = []
+    for arg in args:
+        filled.extend(pair if arg == "PAIR" else [tmp_path / files[arg]] if arg in files else [arg])
+    done = specdesk("run", *filled)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    (line,) = lines(done.stderr)
+    assert line.startswith("specdesk: ")
+    assert said in line
+
+
+def test_an_absent_pair_that_cannot_be_fetched_is_a_network_error() -> None:
+    done = specdesk("run", "x", env={"HF_HUB_OFFLINE": "1"})
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "offline" in lines(done.stderr)[-1].lower()
+
+
+def test_ctrl_c_keeps_what_is_there(pair: Sequence[object]) -> None:
+    options = (*pair[:-1], 8192, "--json", "-t", 1)
+    with started("run", "Hello", *options, "--trace", "/dev/stderr") as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 130
+    result = json.loads(out)
+    assert result["stop_reason"] == "cancelled"
+    assert 0 < len(result["token_ids"]) < 8000
+
+
+def test_a_reader_that_leaves_is_no_traceback(pair: Sequence[object]) -> None:
+    with started("run", "Hello", *pair[:-1], 8192, "-t", 1) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        said = process.stderr.read()
+        process.wait(timeout=TIMEOUT_S)
+    assert "Traceback" not in said
+    assert process.returncode != 0
+
+
+def test_on_a_terminal_the_answer_streams_in_colour_with_a_legend(pair: Sequence[object]) -> None:
+    child = pexpect.spawn(
+        COMMAND[0],
+        [*COMMAND[1:], "run", "Hello", *(str(o) for o in pair), "-n", "40", "--seed", "1", "--show-rejected"],
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"},
+        timeout=TIMEOUT_S,
+        encoding="utf-8",
+    )
+    child.expect(pexpect.EOF)
+    shown = child.before
+    assert isinstance(shown, str)
+    child.close()
+    assert child.exitstatus == 0
+    assert "accepted draft token" in shown
+    assert "rejected draft token" in shown
+    assert "\x1b[32m" in shown
+    assert "speedup" in shown
