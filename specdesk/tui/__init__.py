@@ -1,0 +1,1 @@
+"""The chat on the terminal, over Textual: the only room that imports it."""

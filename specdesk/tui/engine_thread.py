@@ -1,0 +1,129 @@
+"""The one thread that owns the engine: it loads it, asks it one question after another, and closes it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import textual.message
+
+from specdesk.core.events import Event, Finished, StopReason
+from specdesk.engine.client import AnswerOptions, EngineInfo, Message
+from specdesk.errors import SpecdeskError
+from specdesk.tui.conversation import Question
+from specdesk.tui.messages import (
+    AnswerFailed,
+    EngineCrashed,
+    EngineEvent,
+    EngineLoaded,
+    EngineNotice,
+    LoadFailed,
+)
+
+
+class EngineLike(Protocol):
+    """What the chat needs of an engine."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """What runs, and how."""
+
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+        """Decode the next answer. Raises SpecdeskError."""
+
+    def cancel(self) -> None:
+        """End the answer under way. From any thread."""
+
+    def close(self) -> None:
+        """Free the models."""
+
+
+Load = Callable[[Callable[[str], None]], EngineLike]
+"""Loads the models, given where to send notices. Raises SpecdeskError."""
+
+
+class EngineThread:
+    """Runs an engine beside the screen. Its methods are for the screen's thread; messages go the other way.
+
+    An answer never begins before the last one has returned. Nothing is posted after `close` returns.
+    """
+
+    def __init__(self, load: Load, post: Callable[[textual.message.Message], bool]) -> None:
+        """`post` may be called from another thread; False from it means that nobody listens any more."""
+        self._load = load
+        self._post = post
+        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
+        self._engine: EngineLike | None = None
+        self._cancelled = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="engine")
+
+    def start(self) -> None:
+        """Begin to load; EngineLoaded or LoadFailed will tell how it went."""
+        if not self._closing.is_set():
+            self._thread.start()
+
+    def ask(self, question: Question) -> None:
+        """Have a question answered: events until Finished, or AnswerFailed. One at a time."""
+        self._cancelled.clear()
+        self._questions.put(question)
+
+    def cancel(self) -> None:
+        """End the answer under way, also one that has not begun yet; Finished still comes."""
+        self._cancelled.set()
+        engine = self._engine  # the other thread may unset it at any time
+        if engine is not None:
+            engine.cancel()
+
+    def close(self) -> None:
+        """End the answer under way and free the models; returns when that is done. May be called again."""
+        self._closing.set()
+        self.cancel()
+        self._questions.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def _main(self) -> None:
+        try:
+            try:
+                self._engine = engine = self._load(self._notify)
+            except SpecdeskError as error:
+                self._tell(LoadFailed(error))
+                return
+            try:
+                self._tell(EngineLoaded(engine.info))
+                while (question := self._questions.get()) is not None and not self._closing.is_set():
+                    self._answer(engine, question)
+            finally:
+                self._engine = None
+                engine.close()
+        except Exception as error:  # the screen raises it again, where a traceback can be seen
+            self._tell(EngineCrashed(error))
+
+    def _answer(self, engine: EngineLike, question: Question) -> None:
+        if self._cancelled.is_set():
+            self._tell(EngineEvent(Finished(StopReason.CANCELLED, ())))
+            return
+        try:
+            events = engine.chat(question.messages, question.options)
+            # Beginning an answer forgets an earlier cancel, so one that came in between is said again.
+            if self._cancelled.is_set():
+                engine.cancel()
+            for event in events:
+                if not self._tell(EngineEvent(event)) or self._cancelled.is_set():
+                    engine.cancel()
+        except SpecdeskError as error:
+            self._tell(AnswerFailed(error))
+
+    def _notify(self, text: str) -> None:
+        self._tell(EngineNotice(text))
+
+    def _tell(self, message: textual.message.Message) -> bool:
+        return not self._closing.is_set() and self._post(message)

@@ -1,0 +1,120 @@
+"""The figures of one answer in words, for the panel and the strip. All of them come from its events."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from specdesk.core.events import Event, Step
+from specdesk.core.tally import MIN_TOKENS, Tally
+
+UNKNOWN = "-"
+_BARS = "▁▂▃▄▅▆▇█"
+_N_RECENT = 32
+
+
+class Figures:
+    """Running figures of an answer, and the latest step's plan."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self._last: Step | None = None
+        self._recent: deque[int] = deque(maxlen=_N_RECENT)
+        self._most_per_pass = 1
+
+    def add(self, event: Event) -> None:
+        """Take the next event into account."""
+        self.tally.add(event)
+        if isinstance(event, Step):
+            self._last = event
+            self._recent.append(len(event.tokens))
+            self._most_per_pass = max(self._most_per_pass, event.lookahead + 1, len(event.tokens))
+
+    @property
+    def speedup(self) -> str:
+        """The running speedup; a dash while it cannot be known."""
+        return UNKNOWN if self._speedup is None else f"{self._speedup:.2f}x"
+
+    @property
+    def verdict(self) -> str:
+        """What the speedup means, or why there is none."""
+        if self._speedup is not None:
+            shown = round(self._speedup, 2)
+            if shown < 1:
+                return "slower than plain, here: a smaller -k may help"
+            return "faster than plain, here" if shown > 1 else "as fast as plain, here"
+        if not self.tally.generated_tokens:
+            return "no figures yet"
+        if not self.tally.drafted and self._last is not None and self.tally.target_passes > 1:
+            return self._last.reason
+        if self.tally.generated_tokens < MIN_TOKENS:
+            return "too little to judge yet"
+        return "no plain step to compare with yet"
+
+    @property
+    def rate(self) -> str:
+        """Tokens per second of this answer."""
+        return _shown(self.tally.tokens_per_s, "{:.1f} tok/s")
+
+    @property
+    def plain_rate(self) -> str:
+        """Tokens per second of its plain steps; empty where it has none to compare with."""
+        return "" if not self.tally.drafted else _shown(self.tally.plain_tokens_per_s, "plain {:.1f}")
+
+    @property
+    def per_pass(self) -> str:
+        """Tokens per target pass, a bare number."""
+        return _shown(self.tally.tokens_per_pass, "{:.2f}")
+
+    @property
+    def acceptance(self) -> str:
+        """Accepted of tested, and the rate."""
+        tally = self.tally
+        if tally.acceptance_rate is None:
+            return UNKNOWN
+        return f"{tally.accepted} of {tally.accepted + tally.rejected} ({tally.acceptance_rate:.0%})"
+
+    @property
+    def acceptance_rate(self) -> str:
+        """The rate alone."""
+        return _shown(self.tally.acceptance_rate, "{:.0%}")
+
+    @property
+    def lookahead(self) -> str:
+        """K of the latest step."""
+        return UNKNOWN if self._last is None else str(self._last.lookahead)
+
+    @property
+    def drafter(self) -> str:
+        """Who drafted in the latest step; empty if nobody."""
+        return "" if self._last is None or self._last.drafter is None else f"drafter: {self._last.drafter}"
+
+    @property
+    def reason(self) -> str:
+        """Why the latest step had that K."""
+        return "" if self._last is None else self._last.reason
+
+    @property
+    def recent(self) -> str:
+        """Tokens of the latest passes as bars; a full bar is K + 1."""
+        if not self._recent:
+            return UNKNOWN
+        top = len(_BARS) - 1
+        return "".join(_BARS[round((n - 1) / max(1, self._most_per_pass - 1) * top)] for n in self._recent)
+
+    @property
+    def shares(self) -> tuple[float, float, float] | None:
+        """Parts of the decoding time spent in draft, target, and the rest."""
+        tally = self.tally
+        if tally.decode_s <= 0:
+            return None
+        draft, target = tally.draft_s / tally.decode_s, tally.target_s / tally.decode_s
+        return draft, target, max(0.0, 1 - draft - target)
+
+    @property
+    def _speedup(self) -> float | None:
+        # Without a draft there is nothing to compare: plain against plain is noise around 1.
+        return self.tally.speedup if self.tally.drafted else None
+
+
+def _shown(value: float | None, form: str) -> str:
+    return UNKNOWN if value is None else form.format(value)

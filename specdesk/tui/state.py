@@ -1,0 +1,24 @@
+"""What the chat waits for, in words for the user."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class State(Enum):
+    """What the chat waits for. The value tells the user beside the prompt."""
+
+    LOADING = "loading the models …"
+    READY = "Enter sends · Ctrl+J new line"
+    ANSWERING = "answering · Esc stops"
+    STOPPING = "stopping …"
+    BROKEN = "no models loaded · Ctrl+Q quits"
+
+
+REFUSALS = {
+    State.LOADING: "not sent: the models are still loading",
+    State.ANSWERING: "not sent: still answering · Esc stops",
+    State.STOPPING: "not sent: still stopping",
+    State.BROKEN: "not sent: no models are loaded · Ctrl+Q quits",
+}
+"""Why a question is not sent now; a state without an entry sends."""

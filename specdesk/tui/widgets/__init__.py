@@ -1,0 +1,1 @@
+"""Parts of screens: they take data and post messages, and know no engine."""

@@ -1,0 +1,44 @@
+"""The line on top: which models run, with which settings, on what."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Static
+
+from specdesk.engine.client import EngineInfo
+from specdesk.tokenview import visible
+from specdesk.tui.conversation import ChatOptions
+
+
+class ChatHeader(Horizontal):
+    """Names and settings on the left, the engine on the right."""
+
+    def __init__(self, options: ChatOptions) -> None:
+        super().__init__()
+        self._options = options
+
+    def compose(self) -> ComposeResult:
+        """The name of the program; the rest comes with the engine."""
+        yield Static("specdesk", id="brand")
+        yield Static(id="models", markup=False)
+        yield Static(id="settings", markup=False)
+        yield Static(id="engine", markup=False)
+
+    def show(self, info: EngineInfo) -> None:
+        """Show what was loaded."""
+        options = self._options
+        models = info.target.name
+        if info.draft is not None:
+            models += f" ⇐ {shortened(info.draft.name, beside=info.target.name)}"
+        lookahead = f"K {options.lookahead}" if info.draft is not None and options.lookahead else "plain"
+        seed = "new each answer" if options.seed is None else str(options.seed)
+        self.query_one("#models", Static).update(visible(models))
+        self.query_one("#settings", Static).update(f"T {options.sampling.temperature:g}   {lookahead}   seed {seed}")
+        self.query_one("#engine", Static).update(f"llama.cpp {'GPU' if info.gpu else 'CPU'}")
+
+
+def shortened(name: str, *, beside: str) -> str:
+    """`name` without the words that stand in `beside` too; whole if nothing would be left."""
+    known = set(beside.split())
+    return " ".join(word for word in name.split() if word not in known) or name

@@ -1,0 +1,96 @@
+"""What speculation brings, while it happens: a panel where there is room, a strip where there is not."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import Digits, Static
+
+from specdesk.tokenview import LEGEND, styles
+from specdesk.tui.figures import UNKNOWN, Figures
+
+_FILLINGS = {"draft": "▓", "target": "█", "other": "░"}
+_BAR_WIDTH = 32
+
+
+class SpeedPanel(VerticalScroll, can_focus=False):
+    """The big running speedup, the figures it rests on, and the legend."""
+
+    def compose(self) -> ComposeResult:
+        """An empty panel; `show` fills it."""
+        yield Digits(UNKNOWN, id="speedup")
+        yield Static(id="verdict", markup=False)
+        yield Static(id="figures", markup=False)
+        yield Static("tokens of the last passes", classes="title")
+        yield Static(id="recent", markup=False)
+        yield Static("where the time goes", classes="title")
+        yield Static(id="shares", markup=False)
+        with Vertical(id="legend"):
+            yield Static("who wrote it", classes="title")
+            yield Static(legend(short=False, colour=not self.app.no_color))
+
+    def show(self, figures: Figures) -> None:
+        """Show the figures of an answer."""
+        self.query_one("#speedup", Digits).update(figures.speedup)
+        self.query_one("#verdict", Static).update(figures.verdict)
+        self.query_one("#figures", Static).update(_figures(figures))
+        self.query_one("#recent", Static).update(figures.recent)
+        self.query_one("#shares", Static).update(_shares(figures))
+
+
+class SpeedStrip(Vertical):
+    """The same on one line, and a legend of single words."""
+
+    def compose(self) -> ComposeResult:
+        """An empty strip; `show` fills it."""
+        yield Static(id="strip", markup=False)
+        yield Static(legend(short=True, colour=not self.app.no_color))
+
+    def show(self, figures: Figures) -> None:
+        """Show the figures of an answer."""
+        plain = f" ({figures.plain_rate})" if figures.plain_rate else ""
+        self.query_one("#strip", Static).update(
+            Text.assemble(
+                (figures.speedup, "bold"),
+                f"  {figures.rate}{plain}  {figures.per_pass}/pass  accepted {figures.acceptance_rate}",
+            )
+        )
+
+
+def legend(*, short: bool, colour: bool) -> Text:
+    """What the styles mean, in those styles: one kind a line, or single words on one line."""
+    text = Text(end="")
+    for kind, written in styles(speculating=True).items():
+        style = Style.parse(written)
+        if text:
+            text.append("  " if short else "\n")
+        text.append(kind.value if short else LEGEND[kind], style if colour else style.without_color)
+    return text
+
+
+def _figures(figures: Figures) -> Text:
+    plain = f"  ({figures.plain_rate})" if figures.plain_rate else ""
+    return Text.assemble(
+        (figures.rate, "bold"),
+        f"{plain}\n",
+        (figures.per_pass, "bold"),
+        " tokens per pass\naccepted ",
+        (figures.acceptance, "bold"),
+        "\nK ",
+        (figures.lookahead, "bold"),
+        f"  {figures.drafter}\n{figures.reason}",
+    )
+
+
+def _shares(figures: Figures) -> str:
+    """Words and a bar; the bar's fillings are told apart without colour."""
+    if figures.shares is None:
+        return UNKNOWN
+    parts = dict(zip(_FILLINGS, figures.shares, strict=True))
+    bar, done = "", 0.0
+    for name, part in parts.items():
+        done += part
+        bar += _FILLINGS[name] * (round(done * _BAR_WIDTH) - len(bar))
+    return f"{bar}\n" + "  ".join(f"{name} {part:.0%}" for name, part in parts.items())

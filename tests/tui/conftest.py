@@ -1,0 +1,50 @@
+"""Chats over scripted engines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from specdesk.errors import SpecdeskError
+from specdesk.tui.app import ChatApp
+from specdesk.tui.conversation import ChatOptions
+from tests.tui.driver import Chat
+from tests.tui.scripted import OPTIONS, PATIENCE_S, ScriptedEngine
+
+
+@pytest.fixture
+def make_chat() -> Iterator[Callable[..., Chat]]:
+    """Builds chats; whatever a test left open is let go at its end."""
+    made: list[Chat] = []
+
+    def make(
+        *,
+        options: ChatOptions = OPTIONS,
+        engine: ScriptedEngine | None = None,
+        load_error: SpecdeskError | None = None,
+        notices: Sequence[str] = (),
+        load_at_once: bool = True,
+    ) -> Chat:
+        scripted = engine or ScriptedEngine()
+        may_load = threading.Event()
+        if load_at_once:
+            may_load.set()
+
+        def load(notify: Callable[[str], None]) -> ScriptedEngine:
+            may_load.wait(PATIENCE_S)
+            for notice in notices:
+                notify(notice)
+            if load_error is not None:
+                raise load_error
+            scripted.threads.add(threading.get_ident())
+            return scripted
+
+        made.append(Chat(scripted, may_load, ChatApp(load, options)))
+        return made[-1]
+
+    yield make
+    for chat in made:
+        chat.may_load.set()
+        chat.app.engine.close()

@@ -1,0 +1,115 @@
+"""A scripted engine for the chat: it answers with the events that a test feeds it, when the test feeds them."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from specdesk.core.events import (
+    AnswerToken,
+    Delta,
+    DraftedToken,
+    Event,
+    Finished,
+    Outcome,
+    PromptRead,
+    Source,
+    Step,
+    StopReason,
+)
+from specdesk.core.warp import Sampling
+from specdesk.engine.client import AnswerOptions, EngineInfo, Message, ModelInfo
+from specdesk.tui.conversation import ChatOptions
+
+OPTIONS = ChatOptions(Sampling(temperature=0.7), lookahead=4, seed=42)
+TARGET = ModelInfo("Big [b + 1 Model", "big.gguf", 1000, 0)
+DRAFT = ModelInfo("Small Model", "small.gguf", 100, 0)
+END = Finished(StopReason.EOG, ())
+PATIENCE_S = 10.0
+
+
+@dataclass
+class ScriptedEngine:
+    """An EngineLike: `feed` gives it the next events; a fed error is raised; `cancel` ends the answer."""
+
+    info: EngineInfo = field(default_factory=lambda: EngineInfo(TARGET, DRAFT, 4096, 2, gpu=False))
+    asked: list[tuple[tuple[Message, ...], AnswerOptions]] = field(default_factory=list)
+    cancels: int = 0
+    closed: bool = False
+    overlapped: bool = False
+    threads: set[int] = field(default_factory=set)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _script: queue.SimpleQueue[Event | Exception | None] = field(default_factory=queue.SimpleQueue)
+    _busy: threading.Lock = field(default_factory=threading.Lock)
+
+    def feed(self, *script: Event | Exception) -> None:
+        for item in script:
+            self._script.put(item)
+
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+        self.asked.append((tuple(messages), options))
+        self.threads.add(threading.get_ident())
+        self._stop.clear()
+        return self._answer()
+
+    def _answer(self) -> Iterator[Event]:
+        self.overlapped |= not self._busy.acquire(blocking=False)
+        try:
+            while True:
+                item = self._script.get(timeout=PATIENCE_S)
+                if self._stop.is_set():
+                    item = Finished(StopReason.CANCELLED, ())
+                if item is None:
+                    continue
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+                if isinstance(item, Finished):
+                    return
+        finally:
+            self._busy.release()
+
+    def cancel(self) -> None:
+        self.cancels += 1
+        self._stop.set()
+        self._script.put(None)
+
+    def close(self) -> None:
+        self.threads.add(threading.get_ident())
+        self.closed = True
+
+
+def step(
+    accepted: Sequence[str] = (),
+    then: str = "",
+    *,
+    rejected: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    index: int = 0,
+    draft_s: float = 0.01,
+    target_s: float = 0.03,
+    step_s: float = 0.05,
+) -> Step:
+    """A step as `decode` makes them: draft tokens by what became of them, then the target's own token."""
+    fates = [(accepted, Outcome.ACCEPTED), (rejected, Outcome.REJECTED), (ignored, Outcome.IGNORED)]
+    drafted = tuple(DraftedToken(0, text, 0.5, 0.5, fate) for texts, fate in fates for text in texts)
+    last = Source.PLAIN if not drafted else Source.REPLACEMENT if rejected else Source.BONUS
+    written = [*((text, Source.ACCEPTED) for text in accepted), *([(then, last)] if then else [])]
+    return Step(
+        index=index,
+        lookahead=len(drafted),
+        reason="fixed" if drafted else "measuring plain decoding",
+        drafter="model" if drafted else None,
+        drafted=drafted,
+        tokens=tuple(AnswerToken(0, text, source, 0.5) for text, source in written),
+        deltas=tuple(Delta(text, source) for text, source in written),
+        draft_s=draft_s,
+        target_s=target_s,
+        step_s=step_s,
+    )
+
+
+def prompt_read(n: int = 10) -> PromptRead:
+    return PromptRead(n_read=n - 1, n_total=n, n_reused=0, elapsed_s=0.1)

@@ -1,0 +1,132 @@
+"""Loading, failing, quitting: the engine's thread always ends, and nothing is silent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from specdesk.cli.chat import chat as chat_command
+from specdesk.core.events import Event
+from specdesk.engine.client import AnswerOptions, Message
+from specdesk.errors import GenerationError, ModelError, UsageError
+from specdesk.tui.state import State
+from specdesk.tui.widgets.turns import Failure
+from tests.tui.driver import Chat
+from tests.tui.scripted import PATIENCE_S, ScriptedEngine, step
+
+Make = Callable[..., Chat]
+
+
+@pytest.mark.parametrize("keys", [["ctrl+q"], ["ctrl+c", "ctrl+c"]])
+async def test_quitting_while_it_answers_ends_the_thread_and_the_engine(make_chat: Make, keys: list[str]) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("go")
+        await see.stream(step(["a"], "b"))
+        await see.pilot.press(keys[0])
+        if keys[1:]:
+            await see.until_state(State.READY)
+            await see.pilot.press(keys[1])
+    assert not chat.app.engine.alive
+    assert chat.engine.closed
+    assert chat.engine.cancels >= 1
+    assert len(chat.engine.threads) == 1
+    assert chat.app.return_code == 0
+
+
+async def test_quitting_while_it_loads_frees_what_was_loaded(make_chat: Make) -> None:
+    chat = make_chat(load_at_once=False)
+    async with chat.run(ready=False) as see:
+        await see.until_state(State.LOADING)
+        await see.pilot.press("ctrl+q")
+        chat.may_load.set()
+    assert not chat.app.engine.alive
+    assert chat.engine.closed
+
+
+async def test_a_failed_load_is_said_and_gives_its_exit_code(make_chat: Make) -> None:
+    error = ModelError("cannot load big.gguf", "download it again")
+    chat = make_chat(load_error=error)
+    async with chat.run(ready=False) as see:
+        await see.until_state(State.BROKEN)
+        assert "cannot load big.gguf" in see.shown()
+        assert "download it again" in see.shown()
+        see.prompt.insert("hello")
+        await see.pilot.press("enter")
+        await see.until(lambda: "not sent" in see.shown(), "the refusal")
+        await see.pilot.press("ctrl+q")
+    assert chat.app.return_code == ModelError.exit_code
+    assert chat.app.load_error is error
+    assert not chat.app.engine.alive
+
+
+async def test_a_failed_answer_is_said_and_the_next_one_works(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("too long")
+        see.engine.feed(UsageError("the prompt has 9999 tokens", "raise --ctx"))
+        await see.until_state(State.READY)
+        assert "the prompt has 9999 tokens" in see.shown()
+        assert "raise --ctx" in see.shown()
+        assert see.prompt.text == "too long"
+        see.prompt.clear()
+        await see.ask("short")
+        await see.stream(step(["ok"], " so"))
+        see.engine.feed(GenerationError("llama.cpp failed"))
+        await see.until_state(State.READY)
+        assert len(see.screen.query(Failure)) == 2
+        await see.ask("next")
+        assert see.engine.asked[-1][0] == (
+            Message("user", "short"),
+            Message("assistant", "ok so"),
+            Message("user", "next"),
+        )
+
+
+async def test_a_bug_in_the_engine_ends_the_app_with_itself(make_chat: Make) -> None:
+    chat = make_chat()
+
+    async def meet_the_bug() -> None:
+        async with chat.run() as see:
+            await see.ask("go")
+            see.engine.feed(ZeroDivisionError("bug"))
+            await see.until(lambda: not chat.app.is_running, "the end of the app")
+
+    with pytest.raises(ZeroDivisionError):
+        await meet_the_bug()
+    assert chat.engine.closed
+
+
+class SlowToBegin(ScriptedEngine):
+    """Like the real one it forgets an earlier cancel when an answer begins, and here that takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called = threading.Event()
+        self.may_begin = threading.Event()
+
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+        self.called.set()
+        assert self.may_begin.wait(PATIENCE_S)
+        return super().chat(messages, options)
+
+
+async def test_a_stop_just_before_the_answer_begins_is_not_lost(make_chat: Make) -> None:
+    engine = SlowToBegin()
+    chat = make_chat(engine=engine)
+    async with chat.run() as see:
+        see.prompt.insert("go")
+        await see.pilot.press("enter")
+        await see.until(engine.called.is_set, "the engine is asked")
+        await see.pilot.press("escape")
+        await see.until_state(State.STOPPING)
+        engine.may_begin.set()
+        await see.until_state(State.READY)
+        assert "stopped" in see.shown()
+
+
+def test_without_a_terminal_the_chat_points_to_run() -> None:
+    with pytest.raises(UsageError, match="specdesk run PROMPT"):
+        chat_command()
