@@ -228,7 +228,8 @@ def command_line_tools() -> bool:
 def need_compiler() -> None:
     """Raises InstallError, with what to install, where the engine cannot be compiled."""
     missing = missing_compilers()
-    if not missing or os.environ.get("PIP_ONLY_BINARY"):
+    only_binary = re.split(r"[\s,]+", os.environ.get("PIP_ONLY_BINARY", "").replace("_", "-"))
+    if not missing or {":all:", ENGINE} & set(only_binary):
         return
     sudo = "sudo " if os.geteuid() else ""
     managers = {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DEFAULT_N_CTX = 4096
+DEFAULT_LOOKAHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,15 @@ def styles(*, speculating: bool) -> dict[Kind, str]:
     return STYLES | {Kind.PLAIN: _PLAIN_AMONG_DRAFTED} if speculating else dict(STYLES)
 
 
+def legend(*, short: bool, refused: bool = True) -> list[tuple[str, str]]:
+    """What the styles mean in an answer with a draft, as (words, style): whole phrases, or a single word each."""
+    return [
+        (kind.value if short else LEGEND[kind], style)
+        for kind, style in styles(speculating=True).items()
+        if refused or kind not in REFUSED
+    ]
+
+
 def spans(step: Step, *, show_rejected: bool) -> Iterator[Span]:
     """A step as it is shown: the rejected and ignored draft tokens, if wanted, stand before what replaced them."""
     written = list(delta_spans(step.deltas))

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from specdesk import paths
+from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
 from tests.tiny.gguf_models import TinyPair, write_pair
 
 _REAL_MODELS = paths.models_dir()
 """Where the user's models are; read before any test moves home."""
-
-_DEFAULT_TARGET = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
-_DEFAULT_DRAFT = "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +52,10 @@ def tiny_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
 @pytest.fixture(scope="session")
 def real_pair() -> tuple[Path, Path]:
     """Target and draft of the default pair; skips, saying how to get them, when they are not here."""
-    target, draft = _REAL_MODELS / _DEFAULT_TARGET, _REAL_MODELS / _DEFAULT_DRAFT
+    target, draft = (
+        _REAL_MODELS / artifact.repo / artifact.files[0].path
+        for artifact in load_manifest().pair(DEFAULT_ALIAS).artifacts
+    )
     if not (target.is_file() and draft.is_file()):
         pytest.skip("the default pair is not on this machine: specdesk download default")
     return target, draft

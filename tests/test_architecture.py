@@ -9,7 +9,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 
-def test_import_contracts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_contracts() -> None:
     assert lint_imports(no_cache=True) == 0
 
 

@@ -6,7 +6,7 @@ import sys
 
 from specdesk.cli import options as opt
 from specdesk.errors import UsageError
-from specdesk.settings import DEFAULT_N_CTX, EngineSettings
+from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
 
 def chat(
@@ -16,12 +16,12 @@ def chat(
     no_download: opt.NoDownload = False,
     system: opt.System = None,
     max_tokens: opt.MaxTokens = None,
-    temperature: opt.Temperature = 0.8,
+    temperature: opt.Temperature = opt.SAMPLING.temperature,
     seed: opt.Seed = None,
-    top_k: opt.TopK = 40,
-    top_p: opt.TopP = 0.95,
-    min_p: opt.MinP = 0.05,
-    lookahead: opt.Lookahead = 4,
+    top_k: opt.TopK = opt.SAMPLING.top_k,
+    top_p: opt.TopP = opt.SAMPLING.top_p,
+    min_p: opt.MinP = opt.SAMPLING.min_p,
+    lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     ctx: opt.Ctx = DEFAULT_N_CTX,
     threads: opt.Threads = None,
     gpu_layers: opt.GpuLayers = None,
@@ -37,15 +37,21 @@ def chat(
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
-    from specdesk.cli.models import choose
+    from specdesk.cli.models import choose, engine_settings
     from specdesk.engine.client import Engine, native_output
     from specdesk.tui.app import ChatApp
     from specdesk.tui.conversation import ChatOptions
 
     sampling = opt.sampling(temperature, top_k, top_p, min_p)
     chosen = choose(pair, target, draft, no_download=no_download)
-    drafting = chosen.draft if lookahead else None
-    settings = EngineSettings(chosen.target, drafting, ctx, threads, gpu_layers, draft_gpu_layers)
+    settings = engine_settings(
+        chosen,
+        lookahead=lookahead,
+        ctx=ctx,
+        threads=threads,
+        gpu_layers=gpu_layers,
+        draft_gpu_layers=draft_gpu_layers,
+    )
 
     native_output(verbose=False)
     app = ChatApp(lambda notify: Engine(settings, notify), ChatOptions(sampling, lookahead, seed, system, max_tokens))

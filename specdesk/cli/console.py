@@ -8,6 +8,8 @@ from typing import TextIO
 
 from rich.console import Console
 
+from specdesk.tokenview import visible
+
 
 class ColorWhen(StrEnum):
     """The values of --color."""
@@ -19,7 +21,7 @@ class ColorWhen(StrEnum):
 
 def say(text: str) -> None:
     """One line for the user."""
-    print(f"specdesk: {text}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"specdesk: {visible(text)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def stderr_console() -> Console:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdesk.errors import UsageError
+from specdesk.settings import EngineSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,20 @@ class Chosen:
     """The name of the recommended pair, if it is one."""
     target: Path
     draft: Path | None
+
+
+def engine_settings(
+    chosen: Chosen,
+    *,
+    lookahead: int,
+    ctx: int,
+    threads: int | None,
+    gpu_layers: int | None,
+    draft_gpu_layers: int | None,
+) -> EngineSettings:
+    """What to load, and how. A draft that would never be asked is left out: it only costs memory."""
+    draft = chosen.draft if lookahead else None
+    return EngineSettings(chosen.target, draft, ctx, threads, gpu_layers, draft_gpu_layers)
 
 
 def choose(pair: str | None, target: Path | None, draft: Path | None, *, no_download: bool) -> Chosen:

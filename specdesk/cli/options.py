@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from specdesk.core.sampling import Sampling
 from specdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from specdesk.core.warp import Sampling
 
 _MODELS = "Models"
 _SAMPLING = "Sampling"
 _ENGINE = "Engine"
+
+SAMPLING = Sampling()
+"""The defaults, which are llama.cpp's."""
 
 
 def within(low: float, high: float) -> Callable[[Any], Any]:
@@ -38,8 +39,6 @@ def not_empty(texts: list[str] | None) -> list[str] | None:
 
 def sampling(temperature: float, top_k: int, top_p: float, min_p: float) -> Sampling:
     """The sampling the options ask for. Raises UsageError, naming the value, for one out of range."""
-    from specdesk.core.warp import Sampling
-
     try:
         return Sampling(temperature, top_k, top_p, min_p)
     except ValueError as error:
@@ -86,7 +85,6 @@ Temperature = Annotated[
         "-t",
         "--temperature",
         metavar="T",
-        callback=within(0, 100),
         help="0 is greedy: always the likeliest token.",
         rich_help_panel=_SAMPLING,
     ),
@@ -106,7 +104,6 @@ TopK = Annotated[
     typer.Option(
         "--top-k",
         metavar="K",
-        callback=within(0, 2**31),
         help="Sample from the K likeliest tokens; 0 turns it off.",
         rich_help_panel=_SAMPLING,
     ),
@@ -125,7 +122,6 @@ MinP = Annotated[
     typer.Option(
         "--min-p",
         metavar="P",
-        callback=within(0, 1),
         help="Drop tokens less likely than this times the likeliest; 0 turns it off.",
         rich_help_panel=_SAMPLING,
     ),

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from specdesk.core.events import Event, Finished, PromptRead, Step
-from specdesk.tokenview import LEGEND, REFUSED, Span, delta_spans, spans, styles
+from specdesk.tokenview import Span, delta_spans, legend, spans, styles, visible
 
 
 class Painter(Protocol):
@@ -27,10 +27,11 @@ class SilentPainter:
 
 
 class PlainPainter:
-    """The text alone, byte for byte, as soon as it is final."""
+    """The text alone as soon as it is final: byte for byte, but for control characters on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._shown = visible if stream.isatty() else str
         self._ended_line = True
 
     def paint(self, event: Event) -> None:
@@ -39,7 +40,7 @@ class PlainPainter:
             return
         text = "".join(delta.text for delta in event.deltas)
         if text:
-            self._stream.write(text)
+            self._stream.write(self._shown(text))
             self._ended_line = text.endswith("\n")
         if isinstance(event, Finished) and not self._ended_line:
             self._stream.write("\n")
@@ -75,14 +76,6 @@ class TokenPainter:
         self._console.file.flush()
 
 
-def legend(*, show_rejected: bool) -> Text:
-    """What the styles mean in an answer with a draft, in those styles."""
-    line = Text()
-    shown = styles(speculating=True)
-    for kind, words in LEGEND.items():
-        if kind in REFUSED and not show_rejected:
-            continue
-        if line:
-            line.append("  ")
-        line.append(words, shown[kind])
-    return line
+def legend_line(*, show_rejected: bool) -> Text:
+    """What the styles mean, in those styles."""
+    return Text("  ").join(Text(words, style) for words, style in legend(short=False, refused=show_rejected))

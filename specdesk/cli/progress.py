@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Column
 
 if TYPE_CHECKING:
-    from specdesk.hub.report import Plan
+    from specdesk.hub.report import FetchPlan
 
 
 class LineReporter:
@@ -40,7 +40,7 @@ class LineReporter:
     ) -> None:
         """Nothing to put back."""
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: FetchPlan) -> None:
         """Says what is about to be fetched, under which licence, and where to."""
         for line in plan_lines(plan):
             self.notice(line)
@@ -94,7 +94,7 @@ class BarReporter:
     ) -> None:
         self._progress.stop()
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: FetchPlan) -> None:
         """Says what is about to be fetched, under which licence, and where to."""
         for line in plan_lines(plan):
             self.notice(line)
@@ -129,10 +129,11 @@ def shell_reporter(stream: TextIO | None = None) -> BarReporter | LineReporter:
     return LineReporter(stream)
 
 
-def plan_lines(plan: Plan) -> list[str]:
+def plan_lines(plan: FetchPlan) -> list[str]:
     """What is said before the first byte: what, how much, under which licence, where to."""
     return [
         f"fetching {plan.name}: {decimal(plan.size_bytes)} ({', '.join(plan.files)})",
         f"licence: {', '.join(plan.licences)}",
+        f"memory: about {decimal(plan.memory_bytes)} to run it",
         f"destination: {plan.destination}",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ import typer
 from specdesk.cli import options as opt
 from specdesk.cli.console import ColorWhen
 from specdesk.errors import UsageError
-from specdesk.settings import DEFAULT_N_CTX, EngineSettings
+from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
 
 def run(
@@ -24,18 +25,18 @@ def run(
     system: opt.System = None,
     raw: Annotated[bool, typer.Option("--raw", help="Continue PROMPT as it is, without the chat template.")] = False,
     max_tokens: opt.MaxTokens = None,
-    temperature: opt.Temperature = 0.8,
+    temperature: opt.Temperature = opt.SAMPLING.temperature,
     seed: opt.Seed = None,
-    top_k: opt.TopK = 40,
-    top_p: opt.TopP = 0.95,
-    min_p: opt.MinP = 0.05,
+    top_k: opt.TopK = opt.SAMPLING.top_k,
+    top_p: opt.TopP = opt.SAMPLING.top_p,
+    min_p: opt.MinP = opt.SAMPLING.min_p,
     stop: Annotated[
         list[str] | None,
         typer.Option(
             "--stop", metavar="TEXT", callback=opt.not_empty, help="End the answer before this text. May be repeated."
         ),
     ] = None,
-    lookahead: opt.Lookahead = 4,
+    lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     ctx: opt.Ctx = DEFAULT_N_CTX,
     threads: opt.Threads = None,
     gpu_layers: opt.GpuLayers = None,
@@ -57,32 +58,53 @@ def run(
 
     The answer goes to standard output, all else to standard error. The recommended pair is fetched if it is absent.
 
-    The speedup is measured in the run itself. Steps 1 and 3 and every 16th decode plainly, one token in a pass of its
-    own; the median of those steps is what a token costs here without a draft. Reading the prompt is left out on both
-    sides, except that the draft reading it counts against speculation. Under 16 tokens there is no figure.
+    The speedup is measured in the run itself. The second, the fourth and then every 16th target pass decode plainly,
+    one token each; the median time of those is what a token costs here without a draft. Reading the prompt is left out
+    on both sides, except that the draft reading it counts against speculation. Under 16 tokens there is no figure.
 
     Exit codes: 0 done, 1 generation failed, 2 usage, 3 model, 4 network, 5 storage, 130 stopped with Ctrl-C.
     """
-    # Loading NumPy and llama.cpp takes a moment that --help should not.
-    from specdesk.cli.generate import Output, generate
-    from specdesk.cli.models import choose
-    from specdesk.engine.client import AnswerOptions, Message
-
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = _standard_input() if prompt == "-" else prompt
     if not text.strip():
         raise UsageError("the prompt is empty")
     if raw and system is not None:
         raise UsageError("--raw and --system exclude each other", "--raw sends the prompt alone")
+    if as_json and (show_rejected or color is ColorWhen.ALWAYS):
+        raise UsageError("--json has no colours and no rejected tokens", "--trace FILE writes every draft token")
     sampling = opt.sampling(temperature, top_k, top_p, min_p)
-    chosen = choose(pair, target, draft, no_download=no_download)
-    turns = [Message("system", system)] if system is not None else []
-    return generate(
-        text if raw else [*turns, Message("user", text)],
-        chosen,
-        # A draft that is never asked would only cost memory.
-        EngineSettings(chosen.target, chosen.draft if lookahead else None, ctx, threads, gpu_layers, draft_gpu_layers),
-        AnswerOptions(
-            sampling, secrets.randbits(32) if seed is None else seed, lookahead, max_tokens, tuple(stop or ())
-        ),
-        Output(color, show_rejected=show_rejected, as_json=as_json, trace=trace, verbose=verbose),
-    )
+
+    # Loading NumPy and llama.cpp takes a moment that --help should not.
+    from specdesk.cli.generate import Output, generate
+    from specdesk.cli.models import choose, engine_settings
+    from specdesk.cli.records import Trace
+    from specdesk.engine.client import AnswerOptions, Message, native_output
+
+    # The trace comes first: one that cannot be written is not worth a download, and /dev/stderr is still the user's.
+    with Trace(trace) if trace is not None else nullcontext() as tracer:
+        chosen = choose(pair, target, draft, no_download=no_download)
+        native_output(verbose=verbose)
+        turns = [Message("system", system)] if system is not None else []
+        return generate(
+            text if raw else [*turns, Message("user", text)],
+            chosen.pair,
+            engine_settings(
+                chosen,
+                lookahead=lookahead,
+                ctx=ctx,
+                threads=threads,
+                gpu_layers=gpu_layers,
+                draft_gpu_layers=draft_gpu_layers,
+            ),
+            AnswerOptions(
+                sampling, secrets.randbits(32) if seed is None else seed, lookahead, max_tokens, tuple(stop or ())
+            ),
+            Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
+        )
+
+
+def _standard_input() -> str:
+    """All of it, as UTF-8 whatever the locale. Raises UsageError for other bytes."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 text: {error.reason} at byte {error.start}") from error

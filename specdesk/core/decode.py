@@ -22,9 +22,10 @@ from specdesk.core.events import (
 )
 from specdesk.core.lm import Interrupted, LanguageModel, Vocabulary, rewind
 from specdesk.core.lookahead import Lookahead
-from specdesk.core.stops import Transcript
-from specdesk.core.verify import Draft, Verdict, rejection
-from specdesk.core.warp import Sampling, warp
+from specdesk.core.sampling import Sampling
+from specdesk.core.stops import AnswerText
+from specdesk.core.verify import DraftToken, Verdict, rejection
+from specdesk.core.warp import warp
 
 PROMPT_CHUNK = 256
 """Tokens of a prompt fed per target pass: how often its progress is reported."""
@@ -47,7 +48,7 @@ def decode(
     *,
     target: LanguageModel,
     vocabulary: Vocabulary,
-    drafter: Drafter | None,
+    drafter: Drafter,
     lookahead: Lookahead,
     rng: np.random.Generator,
     clock: Callable[[], float],
@@ -61,7 +62,8 @@ def decode(
 
     `clock` counts seconds. `cancelled` is asked between passes; a model may raise Interrupted inside one.
 
-    Raises: ValueError for an empty prompt or one that does not fit into the context.
+    Raises: ValueError for an empty prompt, one that does not fit into the context, a token limit below 1 or an empty
+    stop string; FloatingPointError if a model produces unusable logits.
     Source: Leviathan et al., arXiv:2211.17192, Algorithm 1 and section 2.
     """
     committed = list(task.prompt)
@@ -69,26 +71,25 @@ def decode(
         raise ValueError("the prompt has no tokens")
     if len(committed) > target.n_ctx:
         raise ValueError(f"the prompt has {len(committed)} tokens, the context holds {target.n_ctx}")
-    transcript = Transcript(vocabulary, task.max_tokens, task.stop_strings)
+    text = AnswerText(vocabulary, task.max_tokens, task.stop_strings)
     reason: StopReason | None = None
     try:
         yield from _read_prompt(committed, target, clock, cancelled)
-        if drafter is not None:
-            drafter.begin(committed)
+        drafter.begin(committed)
         index = 0
         while reason is None:
             if cancelled():
                 reason = StopReason.CANCELLED
                 break
             started = clock()
-            room = _room(transcript, target, drafter, len(committed))
+            room = _room(text, target, drafter, len(committed))
             plan = lookahead.plan(index, room)
             drafts = _draft(drafter, committed, plan.n_draft, vocabulary, rng)
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
             verdict = rejection(drafts, lambda row: warp(rows[row], task.sampling), rng)  # noqa: B023
-            tokens, deltas, reason = _take(verdict, transcript, vocabulary, plain=not drafts)
+            tokens, deltas, reason = _take(verdict, text, vocabulary, plain=not drafts)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
@@ -97,7 +98,7 @@ def decode(
                 index=index,
                 lookahead=plan.n_draft,
                 reason=plan.reason,
-                drafter=drafter.name if drafter is not None and drafts else None,
+                drafter=drafter.name if drafts else None,
                 drafted=_outcomes(drafts, verdict, len(tokens), vocabulary),
                 tokens=tuple(tokens),
                 deltas=tuple(deltas),
@@ -110,7 +111,7 @@ def decode(
         reason = StopReason.CANCELLED
     finally:
         _cut_back(target, drafter, len(committed) - 1)
-    yield Finished(reason, tuple(transcript.flush() if reason is not StopReason.STOP else ()))
+    yield Finished(reason, tuple(text.flush()))
 
 
 def _read_prompt(
@@ -128,19 +129,17 @@ def _read_prompt(
         yield PromptRead(n_read, len(prompt), n_reused, clock() - started)
 
 
-def _room(transcript: Transcript, target: LanguageModel, drafter: Drafter | None, n_committed: int) -> int:
+def _room(text: AnswerText, target: LanguageModel, drafter: Drafter, n_committed: int) -> int:
     """The most tokens worth drafting: a pass over k of them writes up to k + 1 and needs k + 1 cells."""
-    if drafter is None:
-        return 0
     room = min(target.n_ctx - n_committed, drafter.room(n_committed))
-    return room if transcript.n_left is None else min(room, transcript.n_left - 1)
+    return room if text.n_left is None else min(room, text.n_left - 1)
 
 
 def _draft(
-    drafter: Drafter | None, committed: list[int], n: int, vocabulary: Vocabulary, rng: np.random.Generator
-) -> list[Draft]:
-    drafts: list[Draft] = []
-    if drafter is None or n == 0:
+    drafter: Drafter, committed: list[int], n: int, vocabulary: Vocabulary, rng: np.random.Generator
+) -> list[DraftToken]:
+    drafts: list[DraftToken] = []
+    if n == 0:
         return drafts
     for draft in drafter.propose(committed, rng):
         # Every drawn token is kept and tested. Stopping may depend on it; dropping it would bias the answer.
@@ -151,7 +150,7 @@ def _draft(
 
 
 def _take(
-    verdict: Verdict, transcript: Transcript, vocabulary: Vocabulary, *, plain: bool
+    verdict: Verdict, text: AnswerText, vocabulary: Vocabulary, *, plain: bool
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
     """Let the verdict's tokens join the answer one by one, up to the one that ends it."""
     written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
@@ -160,7 +159,7 @@ def _take(
     tokens: list[AnswerToken] = []
     deltas: list[Delta] = []
     for token, p, source in written:
-        final, reason = transcript.push(token, source)
+        final, reason = text.push(token, source)
         tokens.append(AnswerToken(token, _text(token, vocabulary), source, p))
         deltas.extend(final)
         if reason is not None:
@@ -168,7 +167,9 @@ def _take(
     return tokens, deltas, None
 
 
-def _outcomes(drafts: list[Draft], verdict: Verdict, n_taken: int, vocabulary: Vocabulary) -> tuple[DraftedToken, ...]:
+def _outcomes(
+    drafts: list[DraftToken], verdict: Verdict, n_taken: int, vocabulary: Vocabulary
+) -> tuple[DraftedToken, ...]:
     """What became of each draft token, of which the answer took `n_taken` (its follower counted)."""
     outcomes: list[DraftedToken] = []
     for position, draft in enumerate(drafts):
@@ -187,8 +188,7 @@ def _text(token: int, vocabulary: Vocabulary) -> str:
     return vocabulary.piece(token).decode("utf-8", errors="replace")
 
 
-def _cut_back(target: LanguageModel, drafter: Drafter | None, length: int) -> None:
+def _cut_back(target: LanguageModel, drafter: Drafter, length: int) -> None:
     if len(target.ids) > length:
         target.truncate(length)
-    if drafter is not None:
-        drafter.settle(length)
+    drafter.settle(length)

@@ -96,9 +96,22 @@ class Step:
     tokens: tuple[AnswerToken, ...]
     deltas: tuple[Delta, ...]
     draft_s: float
+    """Planning and drafting, with the draft's reading of whatever text it had not read yet."""
     target_s: float
+    """The target pass alone."""
     step_s: float
-    """The whole step, from the end of the one before; time the reader of the events took is not in it."""
+    """The whole step. The time between steps, which the reader of the events takes, is in none."""
+
+    @property
+    def n_accepted(self) -> int:
+        """Draft tokens that joined the answer."""
+        return sum(token.outcome is Outcome.ACCEPTED for token in self.drafted)
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / tested, where tested = accepted + rejected; None if nothing was."""
+        tested = sum(token.outcome is not Outcome.IGNORED for token in self.drafted)
+        return self.n_accepted / tested if tested else None
 
     @property
     def plain(self) -> bool:

@@ -13,7 +13,7 @@ Logits = NDArray[np.float32]
 
 
 class Interrupted(Exception):  # noqa: N818 — what happened, not an error
-    """A pass was stopped from outside. What the cache holds is still what `ids` says."""
+    """A pass was stopped from outside. The cache holds what `ids` says."""
 
 
 class LanguageModel(Protocol):
@@ -35,8 +35,8 @@ class LanguageModel(Protocol):
         """Feed `ids` (n,) and return the logits behind the last `n_rows` of them, shape (n_rows, n_vocab).
 
         The result is a view: it is valid until the next call on this model.
-        Raises: ValueError if the tokens do not fit or n_rows > n; Interrupted if stopped half-way, the cache then
-        holding what it held before or a further part of `ids`.
+        Raises: ValueError if the tokens do not fit or n_rows > n; Interrupted if stopped half-way; `LanguageModel.ids`
+        tells what the cache holds then.
         """
 
     def truncate(self, length: int) -> None:

@@ -24,8 +24,9 @@ class Lookahead(Protocol):
 class FixedLookahead:
     """Always K tokens, but for a few plain steps that measure what plain decoding costs here and now.
 
-    Those steps write a token like any other. Steps 1 and 3, then one in `MEASURE_EVERY`: the machine's speed drifts and
-    the context grows, so one measurement at the start would not do. Which steps they are depends on the count alone.
+    Those steps write a token like any other. Steps 1 and 3, counted from 0, then one in `MEASURE_EVERY`: the machine's
+    speed drifts and the context grows, so one measurement at the start would not do. Which steps they are depends on
+    the count alone.
     """
 
     MEASURE_FIRST = (1, 3)

@@ -9,7 +9,7 @@ from specdesk.core.events import Delta, Source, StopReason
 from specdesk.core.lm import Vocabulary
 
 
-class Transcript:
+class AnswerText:
     """Turns tokens into final text: holds back half characters and what may become a stop string.
 
     No stop string is ever shown, not even in part; the text after it is dropped. The joined deltas equal the decoded
@@ -28,6 +28,7 @@ class Transcript:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._held: list[Delta] = []
         self._n_tokens = 0
+        self._last = Source.PLAIN
 
     @property
     def n_left(self) -> int | None:
@@ -37,6 +38,7 @@ class Transcript:
     def push(self, token: int, source: Source) -> tuple[list[Delta], StopReason | None]:
         """Take the next token of the answer; returns the text it makes final and the reason to end here, if any."""
         self._n_tokens += 1
+        self._last = source
         if self._vocabulary.is_eog(token):
             return [], StopReason.EOG
         text = self._decoder.decode(self._vocabulary.piece(token))
@@ -47,6 +49,7 @@ class Transcript:
             if found:
                 final = self._release(min(found))
                 self._held.clear()
+                self._decoder.reset()
                 return final, StopReason.STOP
             final = self._release(len(held) - self._partial_stop(held))
         else:
@@ -56,11 +59,10 @@ class Transcript:
         return final, None
 
     def flush(self) -> list[Delta]:
-        """The text still held back, once no more tokens come."""
+        """The text still held back, once no more tokens come; nothing behind a stop string."""
         rest = self._decoder.decode(b"", final=True)
         if rest:
-            source = self._held[-1].source if self._held else Source.PLAIN
-            self._held.append(Delta(rest, source))
+            self._held.append(Delta(rest, self._last))
         final, self._held = self._held, []
         return final
 

@@ -22,7 +22,6 @@ class Tally:
     """
 
     prompt_tokens: int = 0
-    reused_tokens: int = 0
     generated_tokens: int = 0
     target_passes: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -37,7 +36,7 @@ class Tally:
         """Take the next event into account."""
         match event:
             case PromptRead():
-                self.prompt_tokens, self.reused_tokens = event.n_total, event.n_reused
+                self.prompt_tokens = event.n_total
                 self.prompt_s = event.elapsed_s
             case Step():
                 self.generated_tokens += len(event.tokens)
@@ -93,10 +92,18 @@ class Tally:
 
     @property
     def speedup(self) -> float | None:
-        """Tokens per second against plain decoding; None while there is too little to judge."""
-        if self.generated_tokens < MIN_TOKENS or not self.tokens_per_s or not self.plain_tokens_per_s:
+        """Tokens per second against plain decoding; None while there is too little to judge, or nothing but plain."""
+        if self.drafted == 0 or self.generated_tokens < MIN_TOKENS:
             return None
-        return self.tokens_per_s / self.plain_tokens_per_s
+        return self._against_plain(self.tokens_per_s)
+
+    def speedup_of(self, step: Step) -> float | None:
+        """The same for one step, against the plain steps so far; None for a plain step and before the first of them."""
+        return None if step.plain else self._against_plain(_ratio(len(step.tokens), step.step_s))
+
+    def _against_plain(self, tokens_per_s: float | None) -> float | None:
+        plain = self.plain_tokens_per_s
+        return None if tokens_per_s is None or plain is None else tokens_per_s / plain
 
 
 def _ratio(part: float, whole: float) -> float | None:

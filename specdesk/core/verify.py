@@ -17,7 +17,7 @@ from specdesk.core.warp import Distribution
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftToken:
     """A proposed token and the distribution it was really drawn from."""
 
     token: int
@@ -25,7 +25,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class TestedToken:
     """What the rule saw at one draft token, and what it decided."""
 
     token: int
@@ -42,14 +42,9 @@ class Verdict:
     the accepted ones: the replacement after a rejection, else the bonus token; `p` is its target probability.
     """
 
-    tests: tuple[Test, ...]
+    tests: tuple[TestedToken, ...]
     token: int
     p: float
-
-    @property
-    def n_accepted(self) -> int:
-        """How many draft tokens stand."""
-        return sum(test.accepted for test in self.tests)
 
     @property
     def rejected(self) -> bool:
@@ -61,7 +56,7 @@ TargetAt = Callable[[int], Distribution]
 """Row i of the target pass, warped: the law of the token at draft position i, given the draft tokens before it."""
 
 
-def rejection(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+def rejection(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
     """Accept each draft token with probability min(1, p/q); at the first refusal draw from the residual.
 
     Whatever the drafts and however many, the tokens that stand have the target's distribution. The rows behind a
@@ -69,13 +64,13 @@ def rejection(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Gener
 
     Source: Leviathan et al., arXiv:2211.17192, Algorithm 1; Chen et al., arXiv:2302.01318, Algorithm 2.
     """
-    tests: list[Test] = []
+    tests: list[TestedToken] = []
     for position, draft in enumerate(drafts):
         target = target_at(position)
         p, q = target.prob(draft.token), draft.q.prob(draft.token)
         # Strictly below: a token with p = 0 falls even when the uniform number is 0.
         accepted = rng.random() * q < p
-        tests.append(Test(draft.token, p, q, accepted))
+        tests.append(TestedToken(draft.token, p, q, accepted))
         if not accepted:
             token = residual(target, draft.q).draw(rng)
             return Verdict(tuple(tests), token, target.prob(token))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from specdesk.core.events import Event
-from specdesk.engine.cores import usable_cores
+from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag, supports_gpu
 from specdesk.engine.native_log import native_log
 from specdesk.engine.session import AnswerOptions, Session
@@ -27,7 +27,6 @@ class ModelInfo:
 
     name: str
     file: str
-    size_bytes: int
     n_gpu_layers: int
     """-1: all."""
 
@@ -40,8 +39,11 @@ class EngineInfo:
     draft: ModelInfo | None
     n_ctx: int
     n_threads: int
-    gpu: bool
-    """Whether this build of llama.cpp has a GPU backend."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether any layer of either model is on a GPU."""
+        return any(model is not None and model.n_gpu_layers != 0 for model in (self.target, self.draft))
 
 
 class Engine:
@@ -77,7 +79,6 @@ class Engine:
             _info(draft, draft_layers) if draft else None,
             settings.n_ctx,
             n_threads,
-            supports_gpu(),
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -120,12 +121,12 @@ def native_output(*, verbose: bool) -> None:
 
 
 def _threads(wanted: int | None, notify: Callable[[str], None]) -> int:
-    usable = usable_cores()
     if wanted is None:
-        return usable
-    if wanted > usable:
-        notify(f"--threads {wanted}: this process may use {usable} cores, so {usable} threads are used")
-    return min(wanted, usable)
+        return best_threads()
+    most = most_threads()
+    if wanted > most:
+        notify(f"--threads {wanted}: this process may use {most} CPUs, so {most} threads are used")
+    return min(wanted, most)
 
 
 def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) -> int:
@@ -137,4 +138,4 @@ def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) ->
 
 
 def _info(model: LlamaLM, n_gpu_layers: int) -> ModelInfo:
-    return ModelInfo(model.name, model.path.name, model.size_bytes, n_gpu_layers)
+    return ModelInfo(model.name, model.path.name, n_gpu_layers)

@@ -9,13 +9,15 @@ from pathlib import Path
 import psutil
 
 
-def usable_cores() -> int:
-    """Physical cores within this process's affinity and its container's CPU quota; at least 1."""
-    limits = [psutil.cpu_count(logical=False) or os.cpu_count() or 1]
-    if hasattr(os, "sched_getaffinity"):
-        limits.append(len(os.sched_getaffinity(0)))
-    limits.extend(_quotas())
-    return max(1, min(limits))
+def most_threads() -> int:
+    """CPUs this process may use at once: those of its affinity, within its control groups' quotas; at least 1."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([affinity, *_quotas()]))
+
+
+def best_threads() -> int:
+    """The same, but one per physical core: a second thread on a core only gets in the way of matrix products."""
+    return min(most_threads(), psutil.cpu_count(logical=False) or most_threads())
 
 
 def _quotas(cgroup: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int]:

@@ -68,7 +68,8 @@ class LlamaLM:
 
     def __init__(self, path: Path, options: LoadOptions, stop: StopFlag) -> None:
         """Raises ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
-        context that does not fit into memory."""
+        context that does not fit into memory.
+        """
         self.path = path
         self._model: Any = None
         self._context: Any = None
@@ -76,19 +77,18 @@ class LlamaLM:
         _check_gguf(path)
         llama_cpp.llama_backend_init()
         native_log.clear()
-        self._model = _load_model(path, options)
-        if llama_cpp.llama_model_has_encoder(self._model):
-            self.close()
-            raise ModelError(f"{path.name} is an encoder model", "specdesk needs a text generation model")
-        if not has_vocabulary(self._model):
-            self.close()
-            raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
-        self.vocabulary = LlamaVocabulary(self._model)
-        self._context = self._open_context(options, stop)
-        self._memory = llama_cpp.llama_get_memory(self._context)
+        self._n_ctx = options.n_ctx
         self._stop = stop
         self._batch = _Batch(N_BATCH)
-        self._n_ctx = options.n_ctx
+        try:
+            self._model = _load_model(path, options)
+            _check_generates_text(self._model, path)
+            self.vocabulary = LlamaVocabulary(self._model)
+            self._context = self._open_context(options, stop)
+            self._memory = llama_cpp.llama_get_memory(self._context)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def n_vocab(self) -> int:
@@ -109,11 +109,6 @@ class LlamaLM:
     def n_ctx_train(self) -> int:
         """The context length the model was trained for."""
         return int(llama_cpp.llama_model_n_ctx_train(self._model))
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the model's tensors."""
-        return int(llama_cpp.llama_model_size(self._model))
 
     @property
     def name(self) -> str:
@@ -195,7 +190,9 @@ class LlamaLM:
             self._ids.extend(ids)
             return
         # Of a failed call some cells may be in the cache already.
-        llama_cpp.llama_memory_seq_rm(self._memory, 0, start, -1)
+        if not llama_cpp.llama_memory_seq_rm(self._memory, 0, start, -1):
+            llama_cpp.llama_memory_clear(self._memory, True)
+            self._ids.clear()
         if code == _ABORTED:
             raise Interrupted
         raise GenerationError(
@@ -212,7 +209,6 @@ class LlamaLM:
         params.no_perf = True
         context = llama_cpp.llama_init_from_model(self._model, params)
         if not context:
-            self.close()
             raise ModelError(
                 f"no context of {options.n_ctx} tokens for {self.path.name}",
                 native_log.reason() or "try a smaller --ctx",
@@ -274,6 +270,13 @@ def _check_gguf(path: Path) -> None:
         raise ModelError(f"{path} is not a GGUF file", "it does not begin with the letters GGUF")
     if len(head) < 24:
         raise ModelError(f"{path} is cut off inside its header ({len(head)} bytes)", "download it again")
+
+
+def _check_generates_text(model: Any, path: Path) -> None:
+    if llama_cpp.llama_model_has_encoder(model):
+        raise ModelError(f"{path.name} is an encoder model", "specdesk needs a text generation model")
+    if not has_vocabulary(model):
+        raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
 
 
 def _load_model(path: Path, options: LoadOptions) -> Any:

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections import deque
+from typing import IO
 
 # ggml starts a debugger on abort unless told otherwise; it reads this when the library is loaded.
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
@@ -30,6 +31,7 @@ class NativeLog:
         self._open = False
         self._verbose = False
         self._terminal_fd = 2
+        self._hidden: IO[bytes] | None = None
         # ctypes callbacks die with their Python object, and llama.cpp keeps only the pointer.
         self._log_callback = llama_cpp.llama_log_callback(self._take)
         self._abort_callback = _AbortCallback(self._aborting)
@@ -50,7 +52,7 @@ class NativeLog:
             return
         sys.stderr.flush()
         self._terminal_fd = os.dup(2)
-        self._hidden = tempfile.TemporaryFile()  # noqa: SIM115 — lives as long as the process
+        self._hidden = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 — lives as long as the process
         os.dup2(self._hidden.fileno(), 2)
         stream = os.fdopen(self._terminal_fd, "w", buffering=1, errors="backslashreplace", closefd=False)
         # Textual draws on sys.__stderr__.
@@ -58,7 +60,7 @@ class NativeLog:
 
     def last_error(self) -> str:
         """The latest line that sounds like a reason; empty if there is none."""
-        return next((text for level, text in reversed(self._lines) if level >= _WARNING), "")
+        return next((text for level, text in reversed(self._lines) if level >= _WARNING), self._last_hidden())
 
     def reason(self) -> str:
         """The first error since `clear`: what follows it only says, in other words, that loading failed."""
@@ -67,6 +69,19 @@ class NativeLog:
     def clear(self) -> None:
         """Forget what was kept, so that `reason` and `last_error` speak of what comes next."""
         self._lines.clear()
+        if self._hidden is not None:
+            self._hidden.seek(0)
+            self._hidden.truncate()
+
+    def _last_hidden(self) -> str:
+        """The last line native code wrote to the hidden file descriptor 2, past the log."""
+        if self._hidden is None:
+            return ""
+        end = self._hidden.seek(0, os.SEEK_END)
+        self._hidden.seek(max(0, end - 4096))
+        lines = self._hidden.read().decode("utf-8", errors="replace").split("\n")
+        self._hidden.seek(0, os.SEEK_END)
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def _take(self, level: int, text: bytes, _user_data: object) -> None:
         line = text.decode("utf-8", errors="replace")

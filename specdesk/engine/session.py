@@ -11,13 +11,14 @@ import numpy as np
 
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.events import Event
 from specdesk.core.lookahead import FixedLookahead
-from specdesk.core.warp import Sampling
+from specdesk.core.sampling import Sampling
 from specdesk.engine.llama import LlamaLM, StopFlag
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.template import Message, render
-from specdesk.errors import ModelError, UsageError
+from specdesk.errors import GenerationError, ModelError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Session:
     def raw_ids(self, text: str) -> list[int]:
         """Token ids of `text`, special tokens read as such, with one BOS in front if the model wants one."""
         vocabulary = self.target.vocabulary
-        ids = vocabulary.tokenize(text, add_special=False, parse_special=True)
+        ids = vocabulary.tokenize(text)
         if vocabulary.adds_bos and vocabulary.bos >= 0 and ids[:1] != [vocabulary.bos]:
             ids.insert(0, vocabulary.bos)
         return ids
@@ -85,13 +86,16 @@ class Session:
                 f"shorten it, or raise --ctx (the model was trained for {self.target.n_ctx_train})",
             )
         self._stop.clear()
-        drafter = ModelDrafter(self.draft, options.sampling) if self.draft is not None else None
+        return _explained(self._decode(prompt, options), self.target.path.name)
+
+    def _decode(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
+        drafter = NoDrafter() if self.draft is None else ModelDrafter(self.draft, options.sampling)
         return decode(
             Task(prompt, options.sampling, options.max_tokens, options.stop_strings),
             target=self.target,
             vocabulary=self.target.vocabulary,
             drafter=drafter,
-            lookahead=FixedLookahead(options.lookahead if drafter is not None else 0),
+            lookahead=FixedLookahead(0 if self.draft is None else options.lookahead),
             rng=np.random.default_rng(options.seed),
             clock=time.perf_counter,
             cancelled=self._stop.is_set,
@@ -100,3 +104,11 @@ class Session:
     def close(self) -> None:
         """Free both models."""
         self._models.close()
+
+
+def _explained(events: Iterator[Event], model: str) -> Iterator[Event]:
+    """The events; logits that are no numbers are the model's fault, not a bug of ours."""
+    try:
+        yield from events
+    except FloatingPointError as error:
+        raise GenerationError(f"{model}: {error}", "the file may be damaged, or too coarsely quantized") from error

@@ -32,17 +32,13 @@ class LlamaVocabulary:
         """Tokens up to the last one that means something; ids from here on only fill the table up to a round size."""
         self._pieces: dict[int, bytes] = {}
 
-    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Token ids of `text`.
-
-        `add_special` adds what the model wants around a text (BOS); `parse_special` reads special tokens written out in
-        the text as such.
-        """
+    def tokenize(self, text: str) -> list[int]:
+        """Token ids of `text`, special tokens written out in it read as such, nothing put around it."""
         data = text.encode("utf-8", errors="replace")
         room = len(data) + 8
         while True:
             buffer = (llama_cpp.llama_token * room)()
-            n = llama_cpp.llama_tokenize(self._vocab, data, len(data), buffer, room, add_special, parse_special)
+            n = llama_cpp.llama_tokenize(self._vocab, data, len(data), buffer, room, False, True)
             if n >= 0:
                 return list(buffer[:n])
             room = -n

@@ -16,9 +16,10 @@ from rich.filesize import decimal
 from specdesk import paths
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub import library
-from specdesk.hub.artifacts import Artifact, ModelFile, Pair
-from specdesk.hub.report import Plan, Reporter
-from specdesk.hub.sources import Source, SourceError
+from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, ModelFile, Pair
+from specdesk.hub.report import FetchPlan, Reporter
+from specdesk.hub.sources import FileSource, SourceError, SourceUnreachableError
+from specdesk.settings import DEFAULT_N_CTX
 
 HEADROOM_BYTES = 2**28
 """Free space asked for beyond the files: a piece of a wheel source, pip's copy of it, some to spare."""
@@ -26,7 +27,7 @@ HEADROOM_BYTES = 2**28
 _ROOM_HINT = "make room, or set SPECDESK_HOME to a directory on another disk"
 
 
-SourcesOf = Callable[[Artifact], Sequence[Source]]
+SourcesOf = Callable[[Artifact], Sequence[FileSource]]
 
 
 def fetch_pair(pair: Pair, report: Reporter, *, sources_of: SourcesOf | None = None) -> library.PairPaths:
@@ -44,7 +45,7 @@ def fetch(artifact: Artifact, report: Reporter, *, sources_of: SourcesOf | None 
     _fetch_all(artifact.name, (artifact,), report, sources_of or sources_for)
 
 
-def sources_for(artifact: Artifact) -> tuple[Source, ...]:
+def sources_for(artifact: Artifact) -> tuple[FileSource, ...]:
     """Every source of the artifact, in the order in which they are tried.
 
     Raises: NetworkError where HF_HUB_OFFLINE asks for no network; other sources are then no way round it.
@@ -69,10 +70,11 @@ def _fetch_all(name: str, artifacts: Sequence[Artifact], report: Reporter, sourc
     if not missing:
         return
     sources = {artifact.name: sources_of(artifact) for artifact, _ in missing}
-    plan = Plan(
+    plan = FetchPlan(
         name=name,
         files=tuple(file.path for _, file in missing),
         size_bytes=sum(file.size_bytes for _, file in missing),
+        memory_bytes=sum(artifact.memory_bytes(DEFAULT_N_CTX) for artifact in artifacts) + BUFFER_BYTES,
         licences=tuple(dict.fromkeys(artifact.licence for artifact, _ in missing)),
         destination=paths.models_dir(),
     )
@@ -80,21 +82,30 @@ def _fetch_all(name: str, artifacts: Sequence[Artifact], report: Reporter, sourc
     destinations = [(library.file_path(artifact, file), file) for artifact, file in missing]
     with _disk_errors(plan.destination):
         _refuse_without_space(destinations, plan.destination)
+    unreachable: dict[str, str] = {}
     for (artifact, file), (path, _) in zip(missing, destinations, strict=True):
         with _disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with _turn(path, report):
                 if not library.is_present(artifact, file):  # another process may just have fetched it
-                    _fetch_file(file, path, sources[artifact.name], report)
+                    _fetch_file(file, path, sources[artifact.name], report, unreachable)
 
 
-def _fetch_file(file: ModelFile, path: Path, sources: Sequence[Source], report: Reporter) -> None:
+def _fetch_file(
+    file: ModelFile, path: Path, sources: Sequence[FileSource], report: Reporter, unreachable: dict[str, str]
+) -> None:
+    """Tries the sources in order. `unreachable` says of which nothing can be had; they are not asked again."""
     failures: list[str] = []
     for number, source in enumerate(sources, start=1):
+        if source.name in unreachable:
+            failures.append(unreachable[source.name])
+            continue
         try:
             _land(file, path, source, report)
         except SourceError as error:
             failures.append(str(error))
+            if isinstance(error, SourceUnreachableError):
+                unreachable[source.name] = str(error)
             if number < len(sources):
                 report.notice(f"{error}; trying {sources[number].name}")
         else:
@@ -102,7 +113,7 @@ def _fetch_file(file: ModelFile, path: Path, sources: Sequence[Source], report: 
     raise NetworkError(f"{file.path} could not be fetched: {'; '.join(failures)}")
 
 
-def _land(file: ModelFile, path: Path, source: Source, report: Reporter) -> None:
+def _land(file: ModelFile, path: Path, source: FileSource, report: Reporter) -> None:
     part = _part(path)
     digest = hashlib.sha256()
     received = 0
@@ -126,7 +137,7 @@ def _land(file: ModelFile, path: Path, source: Source, report: Reporter) -> None
     report.finish()
 
 
-def _check(file: ModelFile, source: Source, received: int, sha256: str) -> None:
+def _check(file: ModelFile, source: FileSource, received: int, sha256: str) -> None:
     if received != file.size_bytes:
         raise SourceError(f"{source.name} sent {received} of the {file.size_bytes} bytes of {file.path}")
     if sha256 != file.sha256:

@@ -16,7 +16,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.file_download import HfFileMetadata
 
 from specdesk.hub.artifacts import Artifact, ModelFile
-from specdesk.hub.sources import CHUNK_BYTES, SourceError
+from specdesk.hub.sources import CHUNK_BYTES, SourceError, SourceUnreachableError
 
 ANSWER_S = 10.0
 """How long the hub may take to be found, connected to and answering, before the next source is tried."""
@@ -90,9 +90,13 @@ class HubSource:
         except HfHubHTTPError as error:
             raise SourceError(self._refusal(error.response.status_code, file)) from error
         except (httpx2.TimeoutException, TimeoutError) as error:
-            raise SourceError(f"{self.name} did not answer within {self._answer_s:g} s{_by_proxy(url)}") from error
+            raise SourceUnreachableError(
+                f"{self.name} did not answer within {self._answer_s:g} s{_by_proxy(url)}"
+            ) from error
         except httpx2.RequestError as error:
-            raise SourceError(f"{self.name} could not be reached{_by_proxy(url)}: {_reason(error)}") from error
+            raise SourceUnreachableError(
+                f"{self.name} could not be reached{_by_proxy(url)}: {_reason(error)}"
+            ) from error
 
     def _compare_size(self, announced: int | None, file: ModelFile) -> None:
         if announced not in (None, file.size_bytes):

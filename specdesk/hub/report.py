@@ -8,12 +8,14 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FetchPlan:
     """What is about to be fetched, before the first byte."""
 
     name: str
     files: tuple[str, ...]
     size_bytes: int
+    memory_bytes: int
+    """What running it takes, at the context length specdesk uses unless told otherwise; an estimate."""
     licences: tuple[str, ...]
     destination: Path
 
@@ -21,7 +23,7 @@ class Plan:
 class Reporter(Protocol):
     """Whoever shows progress."""
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: FetchPlan) -> None:
         """Called once, before the first byte, and not at all when nothing is missing."""
 
     def start(self, file: str, total_bytes: int) -> None:

@@ -15,7 +15,11 @@ class SourceError(Exception):
     """This source cannot deliver this file. The message is a whole sentence that names the source."""
 
 
-class Source(Protocol):
+class SourceUnreachableError(SourceError):
+    """Nothing can be had from this source for now, whatever the file."""
+
+
+class FileSource(Protocol):
     """One place to have a file from."""
 
     @property

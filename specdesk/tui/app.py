@@ -18,8 +18,7 @@ from specdesk.tui.screens.chat import ChatScreen
 class ChatApp(App[None]):
     """Chats over an engine that `load` makes in a thread of its own, after the first paint.
 
-    When the app has ended, so has the engine. `return_code` is 0, or that of the error that kept the models from
-    loading.
+    When the app has ended, so has the engine.
     """
 
     TITLE = "specdesk"
@@ -47,7 +46,7 @@ class ChatApp(App[None]):
     async def action_quit(self) -> None:
         """End the answer under way and leave."""
         self.engine.cancel()
-        self.exit(return_code=self.load_error.exit_code if self.load_error is not None else 0)
+        self.exit()
 
     async def on_unmount(self) -> None:
         """Wait for the engine's thread: it frees the models."""

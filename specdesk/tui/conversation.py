@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from specdesk.core.warp import Sampling
+from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Message
 
 

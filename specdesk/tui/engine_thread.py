@@ -85,11 +85,6 @@ class EngineThread:
         if self._thread.ident is not None:
             self._thread.join()
 
-    @property
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
-
     def _main(self) -> None:
         try:
             try:

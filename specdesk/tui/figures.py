@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 
+from specdesk.core.answer import Answer
 from specdesk.core.events import Event, Step
 from specdesk.core.tally import MIN_TOKENS, Tally
+from specdesk.wording import SLOWER, acceptance
 
 UNKNOWN = "-"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -16,31 +18,36 @@ class Figures:
     """Running figures of an answer, and the latest step's plan."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.answer = Answer()
         self._last: Step | None = None
         self._recent: deque[int] = deque(maxlen=_N_RECENT)
         self._most_per_pass = 1
 
     def add(self, event: Event) -> None:
         """Take the next event into account."""
-        self.tally.add(event)
+        self.answer.add(event)
         if isinstance(event, Step):
             self._last = event
             self._recent.append(len(event.tokens))
             self._most_per_pass = max(self._most_per_pass, event.lookahead + 1, len(event.tokens))
 
     @property
+    def tally(self) -> Tally:
+        """The figures as numbers."""
+        return self.answer.tally
+
+    @property
     def speedup(self) -> str:
         """The running speedup; a dash while it cannot be known."""
-        return UNKNOWN if self._speedup is None else f"{self._speedup:.2f}x"
+        return UNKNOWN if self.tally.speedup is None else f"{self.tally.speedup:.2f}x"
 
     @property
     def verdict(self) -> str:
         """What the speedup means, or why there is none."""
-        if self._speedup is not None:
-            shown = round(self._speedup, 2)
+        if self.tally.speedup is not None:
+            shown = round(self.tally.speedup, 2)
             if shown < 1:
-                return "slower than plain, here: a smaller -k may help"
+                return SLOWER
             return "faster than plain, here" if shown > 1 else "as fast as plain, here"
         if not self.tally.generated_tokens:
             return "no figures yet"
@@ -68,10 +75,7 @@ class Figures:
     @property
     def acceptance(self) -> str:
         """Accepted of tested, and the rate."""
-        tally = self.tally
-        if tally.acceptance_rate is None:
-            return UNKNOWN
-        return f"{tally.accepted} of {tally.accepted + tally.rejected} ({tally.acceptance_rate:.0%})"
+        return acceptance(self.tally) or UNKNOWN
 
     @property
     def acceptance_rate(self) -> str:
@@ -109,11 +113,6 @@ class Figures:
             return None
         draft, target = tally.draft_s / tally.decode_s, tally.target_s / tally.decode_s
         return draft, target, max(0.0, 1 - draft - target)
-
-    @property
-    def _speedup(self) -> float | None:
-        # Without a draft there is nothing to compare: plain against plain is noise around 1.
-        return self.tally.speedup if self.tally.drafted else None
 
 
 def _shown(value: float | None, form: str) -> str:

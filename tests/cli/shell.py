@@ -13,13 +13,15 @@ COMMAND = (sys.executable, "-m", "specdesk")
 TIMEOUT_S = 60
 
 
-def specdesk(*args: object, stdin: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def specdesk(
+    *args: object, stdin: str | bytes = "", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run `specdesk` to its end, without a terminal."""
     return subprocess.run(
         [*COMMAND, *(str(arg) for arg in args)],
-        input=stdin,
+        input=stdin.decode("latin-1") if isinstance(stdin, bytes) else stdin,
         capture_output=True,
-        text=True,
+        encoding="latin-1" if isinstance(stdin, bytes) else "utf-8",
         timeout=TIMEOUT_S,
         check=False,
         env=os.environ | (env or {}),

@@ -52,9 +52,10 @@ def test_progress_goes_to_stderr_and_the_places_to_stdout(hub: HubServer, tmp_pa
     first = [
         "fetching toy-pair: 11.2 kB (target.gguf, draft.gguf)",
         "licence: MIT",
+        "memory: about 537.1 MB to run it",
         f"destination: {tmp_path / 'models'}",
     ]
-    assert done.stderr.splitlines()[:3] == first
+    assert done.stderr.splitlines()[:4] == first
     assert done.stderr.splitlines()[-1] == "draft.gguf  checked"
 
 

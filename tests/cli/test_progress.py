@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from specdesk.cli.progress import BarReporter, LineReporter, shell_reporter
-from specdesk.hub.report import Plan
+from specdesk.hub.report import FetchPlan
 
-PLAN = Plan("toy-pair", ("target.gguf", "draft.gguf"), 1_608_720_832, ("MIT", "Other"), Path("somewhere"))
+PLAN = FetchPlan(
+    "toy-pair", ("target.gguf", "draft.gguf"), 1_608_720_832, 2_300_000_000, ("MIT", "Other"), Path("somewhere")
+)
 
 
 class Terminal(io.StringIO):
@@ -23,6 +25,7 @@ def test_before_the_first_byte_lines_say_what_how_much_whose_and_where() -> None
     assert stream.getvalue().splitlines() == [
         "fetching toy-pair: 1.6 GB (target.gguf, draft.gguf)",
         "licence: MIT, Other",
+        "memory: about 2.3 GB to run it",
         "destination: somewhere",
     ]
 

@@ -93,12 +93,19 @@ def test_plain_is_k_0_and_loads_no_draft(pair: Sequence[object]) -> None:
 def test_a_target_alone_decodes_plainly_and_says_so(chat_pair: TinyPair) -> None:
     done = specdesk("run", "Hello", "--target", chat_pair.target, "-n", 20)
     assert done.returncode == 0
-    assert "no --draft: decoding plainly" in lines(done.stderr)[0]
+    assert "no draft model: decoding plainly" in lines(done.stderr)[0]
 
 
 def test_the_prompt_may_come_from_standard_input(pair: Sequence[object]) -> None:
     options = (*pair, "-n", 20, "--seed", 1)
     assert answer("-", *options, stdin="Grüße 🦜")["token_ids"] == answer("Grüße 🦜", *options)["token_ids"]
+
+
+def test_standard_input_that_is_no_text_is_refused(pair: Sequence[object]) -> None:
+    done = specdesk("run", "-", *pair, stdin=b"caf\xe9")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = lines(done.stderr)
+    assert "not UTF-8" in line
 
 
 def test_system_and_raw_change_what_is_asked(pair: Sequence[object]) -> None:
@@ -133,7 +140,8 @@ def test_the_trace_has_a_line_per_target_pass_that_adds_up(pair: Sequence[object
         assert len(step["drafted"]) <= step["lookahead_k"] <= 3
         for token in step["drafted"]:
             assert 0 < token["q"] <= 1
-            assert (token["p"] is None) == (token["decision"] == "ignored") or token["p"] is not None
+            if token["p"] is None:
+                assert token["decision"] == "ignored"
         assert step["step_s"] >= step["draft_s"] + step["target_s"] - 1e-9
     plain = [step for step in steps if not step["drafted"]]
     assert all(step["acceptance_rate"] is None and step["drafter"] is None for step in plain)
@@ -216,6 +224,8 @@ def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
         (["x", "PAIR", "--gpu-layers", "-2"], 2, "-2"),
         (["x", "PAIR", "--stop", ""], 2, "stop"),
         (["x", "PAIR", "--raw", "--system", "y"], 2, "--raw and --system"),
+        (["x", "PAIR", "--json", "--show-rejected"], 2, "--trace"),
+        (["x", "PAIR", "--json", "--color", "always"], 2, "--json"),
         (["long " * 200, "PAIR"], 2, "the context holds 256"),
         (["x", "--bogus"], 2, "--bogus"),
         (["x", "--target", "nowhere/a.gguf"], 3, "nowhere/a.gguf"),

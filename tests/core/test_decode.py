@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from specdesk.core.decode import Task
-from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.lm import Interrupted, Logits
-from specdesk.core.tally import Tally
-from specdesk.core.verify import Draft
-from specdesk.core.warp import Sampling, certain
+from specdesk.core.sampling import Sampling
+from specdesk.core.verify import DraftToken
+from specdesk.core.warp import certain
+from tests.answers import fold, ids, reason
+from tests.answers import text as text_of
 from tests.toy.models import ByteVocabulary, ToyLM, events, random_logits, written
 
 GREEDY = Sampling(0.0)
@@ -25,12 +27,7 @@ def toy(seed: int = 3, *, noise: float = 0.0, n_ctx: int = 64) -> ToyLM:
 
 
 def plain(prompt: Sequence[int], n: int) -> list[int]:
-    return [token.id for token in written(events(Task(prompt, GREEDY, n), toy(), None, 0))]
-
-
-def reason(stream: list[Event]) -> StopReason:
-    assert isinstance(stream[-1], Finished)
-    return stream[-1].reason
+    return ids(events(Task(prompt, GREEDY, n), toy(), None, 0))
 
 
 class Adversary:
@@ -46,9 +43,9 @@ class Adversary:
     def room(self, n_committed: int) -> int:
         return 100
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
         while True:
-            yield Draft(self._token, certain(self._token))
+            yield DraftToken(self._token, certain(self._token))
 
     def settle(self, length: int) -> None: ...
 
@@ -57,7 +54,7 @@ class Adversary:
 @pytest.mark.parametrize("noise", [0.0, 0.3, 30.0])
 def test_every_draft_and_length_writes_the_plain_answer_when_greedy(k: int, noise: float) -> None:
     stream = list(events(Task([1, 2], GREEDY, 20), toy(), toy(noise=noise), k))
-    assert [token.id for token in written(iter(stream))] == plain([1, 2], 20)
+    assert ids(stream) == plain([1, 2], 20)
     assert reason(stream) is StopReason.LENGTH
 
 
@@ -73,10 +70,8 @@ def test_an_adversary_is_never_right_and_changes_nothing() -> None:
     answer = plain([1, 2], 15)
     wrong = next(token for token in range(V) if token not in answer)
     stream = list(events(Task([1, 2], GREEDY, 15), toy(), None, 3, drafter=Adversary(wrong)))
-    assert [token.id for token in written(iter(stream))] == answer
-    tally = Tally()
-    for event in stream:
-        tally.add(event)
+    assert ids(stream) == answer
+    tally = fold(stream).tally
     assert tally.accepted == 0
     # One test per step, except the last: with one token to go nothing is drafted.
     assert tally.rejected == 14
@@ -91,9 +86,9 @@ def test_an_end_token_ends_the_answer_wherever_it_stands_in_a_block(end: int, k:
     target, draft = toy(), toy()
     vocabulary = ByteVocabulary(eog=[answer[end]])
     stream = list(events(Task([1, 2], GREEDY, 30), target, draft, k, vocabulary=vocabulary))
-    assert [token.id for token in written(iter(stream))] == answer[: first + 1]
+    assert ids(stream) == answer[: first + 1]
     assert reason(stream) is StopReason.EOG
-    text = "".join(delta.text for event in stream if isinstance(event, Step | Finished) for delta in event.deltas)
+    text = text_of(stream)
     assert text == "".join(chr(97 + token) for token in answer[:first])
     committed = [1, 2, *answer[: first + 1]]
     assert list(target.ids) == committed[:-1]
@@ -104,7 +99,7 @@ def test_an_end_token_ends_the_answer_wherever_it_stands_in_a_block(end: int, k:
 @pytest.mark.parametrize("n", range(1, 12))
 def test_the_limit_is_kept_to_the_token(n: int) -> None:
     stream = list(events(Task([1, 2], GREEDY, n), toy(), toy(), 4))
-    assert [token.id for token in written(iter(stream))] == plain([1, 2], n)
+    assert ids(stream) == plain([1, 2], n)
     # Nothing is drafted that the limit would throw away.
     assert all(token.outcome is Outcome.ACCEPTED for e in stream if isinstance(e, Step) for token in e.drafted)
 
@@ -121,7 +116,7 @@ def test_a_full_context_ends_the_answer(n_prompt: int, k: int) -> None:
 def test_a_draft_with_a_smaller_context_stops_drafting_and_nothing_else() -> None:
     draft = toy(noise=0.2, n_ctx=10)
     stream = list(events(Task([1, 2], GREEDY, 30), toy(), draft, 4))
-    assert [token.id for token in written(iter(stream))] == plain([1, 2], 30)
+    assert ids(stream) == plain([1, 2], 30)
     assert len(draft.ids) <= 10
 
 
@@ -131,11 +126,11 @@ def test_a_stop_string_inside_a_block_leaves_nothing_behind() -> None:
     stop = text[5:8]
     target = toy()
     stream = list(events(Task([1, 2], GREEDY, 30, (stop,)), target, toy(), 4))
-    shown = "".join(delta.text for event in stream if isinstance(event, Step | Finished) for delta in event.deltas)
+    shown = text_of(stream)
     assert shown == text[: text.index(stop)]
     assert reason(stream) is StopReason.STOP
     n_taken = text.index(stop) + len(stop)
-    assert [token.id for token in written(iter(stream))] == answer[:n_taken]
+    assert ids(stream) == answer[:n_taken]
     assert list(target.ids) == [1, 2, *answer[: n_taken - 1]]
 
 
@@ -165,7 +160,7 @@ def test_closing_half_way_leaves_the_caches_usable(n_steps: int) -> None:
     kept = [1, 2, *(token.id for token in written(iter(seen)))]
     assert list(target.ids) == kept[: len(target.ids)]
     again = list(events(Task([1, 2], GREEDY, 30), target, draft, 4))
-    assert [token.id for token in written(iter(again))] == plain([1, 2], 30)
+    assert ids(again) == plain([1, 2], 30)
 
 
 class Failing(ToyLM):
@@ -204,19 +199,19 @@ def test_an_interrupted_pass_is_a_cancelled_answer(who: str, fail_at: int) -> No
     target, draft = (failing, toy()) if who == "target" else (toy(), failing)
     stream = list(events(Task([1, 2], GREEDY, 30), target, draft, 3))
     assert reason(stream) is StopReason.CANCELLED
-    ids = [token.id for token in written(iter(stream))]
-    assert ids == plain([1, 2], 30)[: len(ids)]
+    kept = ids(stream)
+    assert kept == plain([1, 2], 30)[: len(kept)]
     again = list(events(Task([1, 2], GREEDY, 30), target, draft, 3))
-    assert [token.id for token in written(iter(again))] == plain([1, 2], 30)
+    assert ids(again) == plain([1, 2], 30)
 
 
 def test_cancelling_between_passes_keeps_what_is_there() -> None:
     calls = iter([False] * 4 + [True] * 9)
     stream = list(events(Task([1, 2], GREEDY, 30), toy(), toy(), 4, cancelled=lambda: next(calls)))
     assert reason(stream) is StopReason.CANCELLED
-    ids = [token.id for token in written(iter(stream))]
-    assert ids
-    assert ids == plain([1, 2], 30)[: len(ids)]
+    kept = ids(stream)
+    assert kept
+    assert kept == plain([1, 2], 30)[: len(kept)]
 
 
 def test_a_second_answer_reads_only_what_is_new() -> None:
@@ -226,7 +221,7 @@ def test_a_second_answer_reads_only_what_is_new() -> None:
     stream = list(events(Task(prompt, GREEDY, 6), target, draft, 3))
     assert isinstance(stream[0], PromptRead)
     assert stream[0].n_reused == 3 + len(first) - 1
-    assert [token.id for token in written(iter(stream))] == plain(prompt, 6)
+    assert ids(stream) == plain(prompt, 6)
 
 
 def test_an_edited_history_is_read_again_from_the_edit() -> None:
@@ -235,7 +230,7 @@ def test_an_edited_history_is_read_again_from_the_edit() -> None:
     stream = list(events(Task([1, 2, 6, 4, 5], GREEDY, 6), target, draft, 3))
     assert isinstance(stream[0], PromptRead)
     assert stream[0].n_reused == 2
-    assert [token.id for token in written(iter(stream))] == plain([1, 2, 6, 4, 5], 6)
+    assert ids(stream) == plain([1, 2, 6, 4, 5], 6)
 
 
 @pytest.mark.parametrize("prompt", [[], [1] * 65])

@@ -16,8 +16,9 @@ from specdesk.core import verify
 from specdesk.core.decode import Task
 from specdesk.core.drafters import model as drafter_module
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.verify import Draft, TargetAt, Verdict, rejection
-from specdesk.core.warp import Distribution, Sampling, warp
+from specdesk.core.sampling import Sampling
+from specdesk.core.verify import DraftToken, TargetAt, Verdict, rejection
+from specdesk.core.warp import Distribution, warp
 from tests.law import joint_law_p_value
 from tests.toy.models import ToyLM, events, joint_law, random_logits, written
 
@@ -75,22 +76,22 @@ class TestFaultsAreCaught:
 
     @pytest.mark.parametrize("fault", ["accept all", "accept with p", "ratio upside down"])
     def test_acceptance_ratio(self, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
-        def broken(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
             for position, draft in enumerate(drafts):
                 p, q = target_at(position).prob(draft.token), draft.q.prob(draft.token)
                 ratio = {"accept all": 1.0, "accept with p": p, "ratio upside down": q / p if p else 0.0}[fault]
                 if rng.random() >= ratio:
                     rest = verify.residual(target_at(position), draft.q)
-                    kept = tuple(verify.Test(d.token, 0, 0, accepted=True) for d in drafts[:position])
-                    return Verdict((*kept, verify.Test(draft.token, p, q, accepted=False)), rest.draw(rng), 0)
-            kept = tuple(verify.Test(d.token, 0, 0, accepted=True) for d in drafts)
+                    kept = tuple(verify.TestedToken(d.token, 0, 0, accepted=True) for d in drafts[:position])
+                    return Verdict((*kept, verify.TestedToken(draft.token, p, q, accepted=False)), rest.draw(rng), 0)
+            kept = tuple(verify.TestedToken(d.token, 0, 0, accepted=True) for d in drafts)
             return Verdict(kept, target_at(len(drafts)).draw(rng), 0)
 
         monkeypatch.setattr(decode_module, "rejection", broken)
         assert p_value(OPEN, 2, n=N_FAULT) < ALARM
 
     def test_bonus_row_not_warped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
             verdict = rejection(drafts, target_at, rng)
             if verdict.rejected or not drafts:
                 return verdict
@@ -102,12 +103,12 @@ class TestFaultsAreCaught:
         assert p_value(WARPED, 1, n=N_FAULT) < ALARM
 
     def test_q_of_another_temperature(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def propose(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+        def propose(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
             feed = list(committed[len(self._lm.ids) :])
             while True:
                 row = self._lm.extend(feed, 1)[0]
                 token = warp(row, OPEN).draw(rng)
-                yield Draft(token, warp(row, Sampling(0.4, 0, 1.0, 0.0)))
+                yield DraftToken(token, warp(row, Sampling(0.4, 0, 1.0, 0.0)))
                 feed = [token]
 
         monkeypatch.setattr(drafter_module.ModelDrafter, "propose", propose)
@@ -116,7 +117,7 @@ class TestFaultsAreCaught:
     def test_a_drawn_token_dropped_because_of_what_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
         propose = ModelDrafter.propose
 
-        def picky(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+        def picky(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
             for draft in propose(self, committed, rng):
                 if draft.q.prob(draft.token) < 0.4:
                     return
@@ -129,7 +130,7 @@ class TestFaultsAreCaught:
         """The cache keeps a rejected token where its replacement should be read."""
         cut_back = decode_module._cut_back
 
-        def late(target: ToyLM, drafter: ModelDrafter | None, length: int) -> None:
+        def late(target: ToyLM, drafter: ModelDrafter, length: int) -> None:
             ids = list(target.ids)
             cut_back(target, drafter, length)
             if len(ids) > length > len(PROMPT):

@@ -9,15 +9,15 @@ from itertools import pairwise
 import pytest
 
 from specdesk.core.events import Delta, Source, StopReason
-from specdesk.core.stops import Transcript
+from specdesk.core.stops import AnswerText
 from tests.toy.models import ByteVocabulary
 
 
-def transcript(pieces: Sequence[bytes], stops: Sequence[str] = (), max_tokens: int | None = None) -> Transcript:
-    return Transcript(ByteVocabulary(dict(enumerate(pieces)), eog=[99]), max_tokens, stops)
+def transcript(pieces: Sequence[bytes], stops: Sequence[str] = (), max_tokens: int | None = None) -> AnswerText:
+    return AnswerText(ByteVocabulary(dict(enumerate(pieces)), eog=[99]), max_tokens, stops)
 
 
-def feed(t: Transcript, tokens: Sequence[int]) -> tuple[list[str], StopReason | None]:
+def feed(t: AnswerText, tokens: Sequence[int]) -> tuple[list[str], StopReason | None]:
     """The text each token made final, the flush at the end as a last entry, and the reason."""
     shown: list[str] = []
     for token in tokens:
@@ -27,8 +27,7 @@ def feed(t: Transcript, tokens: Sequence[int]) -> tuple[list[str], StopReason | 
             break
     else:
         reason = None
-    if reason is not StopReason.STOP:
-        shown.append("".join(delta.text for delta in t.flush()))
+    shown.append("".join(delta.text for delta in t.flush()))
     return shown, reason
 
 
@@ -72,7 +71,8 @@ def test_joined_text_equals_the_decoded_bytes() -> None:
 def test_stop_strings_are_never_shown_not_even_in_part(
     pieces: list[bytes], stops: list[str], shown: list[str], reason: StopReason | None
 ) -> None:
-    assert feed(transcript(pieces, stops), range(len(pieces))) == (shown, reason)
+    held_back = [""] if reason is StopReason.STOP else []
+    assert feed(transcript(pieces, stops), range(len(pieces))) == ([*shown, *held_back], reason)
 
 
 def test_an_end_token_ends_the_answer_and_shows_nothing() -> None:
@@ -87,7 +87,7 @@ def test_the_limit_counts_every_token() -> None:
 
 
 def test_a_stop_string_at_the_limit_is_a_stop() -> None:
-    assert feed(transcript([b"a", b"STOP"], ["STOP"], max_tokens=2), [0, 1]) == (["a", ""], StopReason.STOP)
+    assert feed(transcript([b"a", b"STOP"], ["STOP"], max_tokens=2), [0, 1]) == (["a", "", ""], StopReason.STOP)
 
 
 def test_an_end_token_at_the_limit_is_an_end() -> None:

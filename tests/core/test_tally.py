@@ -40,7 +40,7 @@ def test_every_draft_token_is_accepted_rejected_or_ignored() -> None:
     assert (total.drafted, total.accepted, total.rejected, total.ignored) == (9, 6, 1, 2)
     assert total.acceptance_rate == pytest.approx(6 / 7)
     assert total.tokens_per_pass == pytest.approx(3)
-    assert (total.prompt_tokens, total.reused_tokens, total.prompt_s) == (10, 4, 0.5)
+    assert (total.prompt_tokens, total.prompt_s) == (10, 0.5)
 
 
 def test_speedup_is_tokens_per_second_over_the_plain_steps_of_the_same_answer() -> None:
@@ -68,8 +68,26 @@ def test_nothing_is_claimed_before_it_was_measured() -> None:
     assert short.speedup is None
 
 
-def test_plain_decoding_is_about_one() -> None:
-    assert tally([step("", 1, 0.1)] * 30).speedup == pytest.approx(1.0)
+def test_plain_decoding_is_compared_with_nothing() -> None:
+    total = tally([step("", 1, 0.1)] * 30)
+    assert total.speedup is None
+    assert total.plain_tokens_per_s == pytest.approx(10)
+
+
+def test_one_step_is_compared_with_the_plain_steps_so_far() -> None:
+    fast = step("aaaa", 5, 0.25)
+    assert tally([fast]).speedup_of(fast) is None
+    assert tally([step("", 1, 0.1), fast]).speedup_of(fast) == pytest.approx(2.0)
+    assert tally([step("", 1, 0.1)]).speedup_of(step("", 1, 0.1)) is None
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "accepted", "rate"), [("", 0, None), ("i", 0, None), ("aari", 2, 2 / 3), ("aa", 2, 1)]
+)
+def test_acceptance_of_one_step(outcomes: str, accepted: int, rate: float | None) -> None:
+    one = step(outcomes, 1, 0.1)
+    assert one.n_accepted == accepted
+    assert one.acceptance_rate == (None if rate is None else pytest.approx(rate))
 
 
 def test_one_slow_plain_step_does_not_make_a_speedup() -> None:

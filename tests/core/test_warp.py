@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from specdesk.core.warp import Distribution, Sampling, warp
+from specdesk.core.sampling import Sampling
+from specdesk.core.warp import Distribution, warp
 
 OFF = Sampling(1.0, 0, 1.0, 0.0)
 HALVES = np.log(np.array([0.5, 0.25, 0.15, 0.1], np.float32))

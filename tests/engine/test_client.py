@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,29 +10,22 @@ import pytest
 
 from specdesk.core.decode import Task
 from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
-from specdesk.core.warp import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message
-from specdesk.engine.cores import usable_cores
+from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.llama import LlamaLM, supports_gpu
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.errors import ModelError, UsageError
+from tests.answers import ids as written
+from tests.answers import reason
 from tests.engine.conftest import OpenEngine, OpenLM, WriteModel
 from tests.tiny.gguf_models import BYTES, CHAT, CHATML, DRAFT, TARGET, TinyPair
 from tests.toy.models import events as decoded
 
 GREEDY = AnswerOptions(Sampling(0.0), seed=0, lookahead=4, max_tokens=200)
 TIE = 0.02
-"""Passes of up to 16 tokens were seen to move a logit by 0.01; a smaller lead than twice that may flip (FINDINGS 3)."""
-
-
-def written(seen: Sequence[Event]) -> list[int]:
-    return [token.id for event in seen if isinstance(event, Step) for token in event.tokens]
-
-
-def reason(seen: Sequence[Event]) -> StopReason:
-    assert isinstance(seen[-1], Finished)
-    return seen[-1].reason
+"""Passes of up to 16 tokens were seen to move a logit by 0.01; a smaller lead than twice that may flip."""
 
 
 def assert_equal_but_for_ties(lm: LlamaLM, prompt: list[int], ids: list[int], plain: list[int]) -> None:
@@ -62,10 +54,10 @@ class TestNotices:
     def test_more_threads_than_cores(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
         notices: list[str] = []
         engine = open_engine(tiny_pair.target, n_threads=999, notices=notices)
-        assert engine.info.n_threads == usable_cores()
-        assert any("--threads 999" in notice and f"{usable_cores()} threads" in notice for notice in notices)
+        assert engine.info.n_threads == most_threads()
+        assert any("--threads 999" in notice and f"{most_threads()} threads" in notice for notice in notices)
 
-    @pytest.mark.parametrize(("wanted", "used"), [(None, usable_cores()), (1, 1), (usable_cores(), usable_cores())])
+    @pytest.mark.parametrize(("wanted", "used"), [(None, best_threads()), (1, 1), (most_threads(), most_threads())])
     def test_as_many_threads_as_there_are_cores(
         self, tiny_pair: TinyPair, open_engine: OpenEngine, wanted: int | None, used: int
     ) -> None:
@@ -99,7 +91,7 @@ class TestNotices:
         said = [notice for notice in notices if "GPU" in notice]
         assert [notice.split(":")[0] for notice in said] == flags
         assert engine.info.target.n_gpu_layers == 0
-        assert not engine.info.gpu
+        assert not engine.info.on_gpu
 
     @pytest.mark.parametrize(("n_ctx", "n_notices"), [(256, 0), (257, 1)])
     def test_a_context_longer_than_the_model_was_trained_for(
@@ -163,7 +155,7 @@ class TestGreedy:
         assert reason(seen) is StopReason.LENGTH
         assert len(written(seen)) == 200
         lm = open_lm(tiny_pair.target)
-        prompt = [1, *lm.vocabulary.tokenize("Once upon", add_special=False, parse_special=True)]
+        prompt = [1, *lm.vocabulary.tokenize("Once upon")]
         assert_equal_but_for_ties(lm, prompt, written(seen), plain)
 
     def test_drafting_with_the_target_itself(
@@ -184,7 +176,7 @@ class TestGreedy:
                 assert sources == [Source.ACCEPTED] * len(step.drafted) + [Source.BONUS]
                 assert [token.id for token in step.tokens[:-1]] == [draft.id for draft in step.drafted]
         lm = open_lm(tiny_pair.target)
-        prompt = [1, *lm.vocabulary.tokenize("Once upon", add_special=False, parse_special=True)]
+        prompt = [1, *lm.vocabulary.tokenize("Once upon")]
         assert_equal_but_for_ties(lm, prompt, written(seen), plain)
 
 
@@ -214,7 +206,7 @@ class TestEndInsideABlock:
     @pytest.mark.parametrize("position", range(2 * K + 1))
     def test_ends_the_answer_there(self, pair: tuple[LlamaLM, LlamaLM], position: int) -> None:
         target, draft = pair
-        prompt = [1, *target.vocabulary.tokenize(self.PROMPT, add_special=False, parse_special=True)]
+        prompt = [1, *target.vocabulary.tokenize(self.PROMPT)]
         task = Task(prompt, Sampling(0.0), max_tokens=30)
         plain = written(list(decoded(task, target, None, 0, vocabulary=target.vocabulary)))
         assert len(set(plain[: 2 * self.K + 1])) == 2 * self.K + 1

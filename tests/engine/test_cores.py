@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from specdesk.engine import cores
-from specdesk.engine.cores import _quotas, usable_cores
+from specdesk.engine.cores import _quotas, best_threads, most_threads
 
-PRINT = "from specdesk.engine.cores import usable_cores; print(usable_cores())"
+PRINT = "from specdesk.engine.cores import best_threads; print(best_threads())"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no CPU affinity")
@@ -26,21 +26,27 @@ def test_affinity_limits_it() -> None:
 
 
 def test_never_more_than_there_are_physical_cores() -> None:
-    assert 1 <= usable_cores() <= (psutil.cpu_count(logical=False) or os.cpu_count() or 1)
+    assert 1 <= best_threads() <= (psutil.cpu_count(logical=False) or os.cpu_count() or 1)
 
 
 @pytest.mark.parametrize(
-    ("physical", "logical", "quotas", "usable"),
-    [(8, 16, [], 8), (8, 16, [2], 2), (8, 16, [12], 8), (8, 16, [4, 3], 3), (None, 6, [], 6), (None, None, [], 1)],
+    ("physical", "allowed", "quotas", "best", "most"),
+    [
+        (8, 16, [], 8, 16),
+        (8, 16, [2], 2, 2),
+        (8, 16, [12], 8, 12),
+        (8, 16, [4, 3], 3, 3),
+        (8, 4, [], 4, 4),
+        (None, 6, [], 6, 6),
+    ],
 )
 def test_the_smallest_limit_counts(
-    monkeypatch: pytest.MonkeyPatch, physical: int | None, logical: int | None, quotas: list[int], usable: int
+    monkeypatch: pytest.MonkeyPatch, physical: int | None, allowed: int, quotas: list[int], best: int, most: int
 ) -> None:
     monkeypatch.setattr(psutil, "cpu_count", lambda logical: physical)
-    monkeypatch.setattr(os, "cpu_count", lambda: logical)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(64)), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(allowed)), raising=False)
     monkeypatch.setattr(cores, "_quotas", lambda: quotas)
-    assert usable_cores() == usable
+    assert (best_threads(), most_threads()) == (best, most)
 
 
 class TestQuotas:

@@ -18,8 +18,9 @@ from specdesk.core import verify
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.events import Step
-from specdesk.core.verify import Draft, TargetAt, Verdict, rejection
-from specdesk.core.warp import Distribution, Sampling, warp
+from specdesk.core.sampling import Sampling
+from specdesk.core.verify import DraftToken, TargetAt, Verdict, rejection
+from specdesk.core.warp import Distribution, warp
 from specdesk.engine.llama import LlamaLM
 from tests.engine.conftest import OpenLM
 from tests.law import joint_law_p_value
@@ -46,7 +47,7 @@ class PValue(Protocol):
 @pytest.fixture
 def p_value(tiny_pair: TinyPair, open_lm: OpenLM) -> PValue:
     target, draft = open_lm(tiny_pair.target), open_lm(tiny_pair.draft)
-    prompt = [1, *target.vocabulary.tokenize(PROMPT, add_special=False, parse_special=True)]
+    prompt = [1, *target.vocabulary.tokenize(PROMPT)]
     law = joint_law(target, prompt)
     assert len(law) == 3**LENGTH
     # The limit lies so far behind the tokens that count that it shortens no draft before them.
@@ -104,11 +105,11 @@ class TestFaultsAreCaught:
     def test_acceptance_ratio(
         self, p_value: PValue, monkeypatch: pytest.MonkeyPatch, ratio: Callable[[float, float], float]
     ) -> None:
-        def broken(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
-            tests: list[verify.Test] = []
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+            tests: list[verify.TestedToken] = []
             for position, draft in enumerate(drafts):
                 p, q = target_at(position).prob(draft.token), draft.q.prob(draft.token)
-                tests.append(verify.Test(draft.token, p, q, rng.random() < ratio(p, q)))
+                tests.append(verify.TestedToken(draft.token, p, q, rng.random() < ratio(p, q)))
                 if not tests[-1].accepted:
                     return Verdict(tuple(tests), verify.residual(target_at(position), draft.q).draw(rng), 0.0)
             return Verdict(tuple(tests), target_at(len(drafts)).draw(rng), 0.0)
@@ -117,7 +118,7 @@ class TestFaultsAreCaught:
         assert p_value(2) < ALARM
 
     def test_bonus_row_without_its_temperature(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(drafts: Sequence[Draft], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
             def at(row: int) -> Distribution:
                 return reheated(target_at(row), 1 / TEMPERATURE) if row == len(drafts) else target_at(row)
 
@@ -129,9 +130,9 @@ class TestFaultsAreCaught:
     def test_q_of_another_temperature(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
         propose = ModelDrafter.propose
 
-        def broken(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+        def broken(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
             for draft in propose(self, committed, rng):
-                yield Draft(draft.token, reheated(draft.q, 1 / TEMPERATURE))
+                yield DraftToken(draft.token, reheated(draft.q, 1 / TEMPERATURE))
 
         monkeypatch.setattr(ModelDrafter, "propose", broken)
         assert p_value(2) < ALARM

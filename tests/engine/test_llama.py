@@ -92,7 +92,7 @@ class TestRows:
     ) -> None:
         small = open_lm(write_model(replace(TARGET, quantization=GGMLQuantizationType.Q8_0)))
         large = open_lm(tiny_pair.target)
-        assert small.size_bytes < large.size_bytes / 3
+        assert small.path.stat().st_size < large.path.stat().st_size / 2
         ids = [1, 80, 90, 100]
         difference = np.abs(small.extend(ids, 4) - large.extend(ids, 4)).max()
         assert 0 < difference < 3  # logits spread over some 30
@@ -178,7 +178,6 @@ class TestClosing:
         assert lm.chat_template is None
         assert lm.metadata("general.architecture") == "llama"
         assert lm.metadata("there.is.no.such.key") is None
-        assert 0 < lm.size_bytes < tiny_pair.target.stat().st_size
 
 
 @pytest.fixture(scope="module")

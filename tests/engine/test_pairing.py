@@ -8,7 +8,7 @@ import pytest
 from gguf import TokenType
 
 from specdesk.core.events import Step
-from specdesk.core.warp import Sampling
+from specdesk.core.sampling import Sampling
 from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.session import AnswerOptions, Session

@@ -6,33 +6,24 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from specdesk.core.events import Delta, Event, Finished, Outcome, PromptRead, Source, Step, StopReason
-from specdesk.core.warp import Sampling
+from specdesk.core.lm import Logits
+from specdesk.core.sampling import Sampling
 from specdesk.engine.llama import N_BATCH
 from specdesk.engine.session import AnswerOptions, Session
 from specdesk.engine.template import Message
-from specdesk.errors import UsageError
+from specdesk.errors import GenerationError, UsageError
+from tests.answers import ids as written
+from tests.answers import reason, text
 from tests.engine.conftest import N_CTX, OpenSession, WriteModel
 from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, RWKV, TARGET, TinyPair
 
 BOS = 1
 HELLO = [Message("user", "Hello")]
 WARM = AnswerOptions(Sampling(1.0, 0, 1.0, 0.0), seed=7, lookahead=4, max_tokens=60)
-
-
-def written(events: Sequence[Event]) -> list[int]:
-    return [token.id for event in events if isinstance(event, Step) for token in event.tokens]
-
-
-def text(events: Sequence[Event]) -> str:
-    return "".join(delta.text for event in events if isinstance(event, Step | Finished) for delta in event.deltas)
-
-
-def reason(events: Sequence[Event]) -> StopReason:
-    assert isinstance(events[-1], Finished)
-    return events[-1].reason
 
 
 def assert_caches_hold_a_prefix(session: Session, ids: Sequence[int]) -> None:
@@ -68,7 +59,7 @@ class TestBeginningOfText:
         self, write_model: WriteModel, open_session: OpenSession, add_bos: bool | None, front: list[int]
     ) -> None:
         session = open_session(write_model(replace(TARGET, add_bos=add_bos)), None)
-        hi = session.target.vocabulary.tokenize("hi", add_special=False, parse_special=False)
+        hi = session.target.vocabulary.tokenize("hi")
         assert session.raw_ids("hi") == front + hi
         assert session.raw_ids("<s>hi") == [BOS, *hi]
         assert session.raw_ids("") == front
@@ -204,7 +195,7 @@ class TestCaches:
     def test_the_next_answer_reads_only_what_is_new(self, session: Session) -> None:
         prompt = session.raw_ids("Once upon a time")
         ids = prompt + written(list(session.answer(prompt, WARM)))
-        longer = ids + session.target.vocabulary.tokenize(" And then?", add_special=False, parse_special=False)
+        longer = ids + session.target.vocabulary.tokenize(" And then?")
         events = list(session.answer(longer, WARM))
         read = [event for event in events if isinstance(event, PromptRead)]
         assert {event.n_reused for event in read} == {len(ids) - 1}
@@ -303,3 +294,12 @@ def test_deltas_say_who_wrote_them(session: Session) -> None:
     deltas = [delta for event in events if isinstance(event, Step | Finished) for delta in event.deltas]
     assert all(isinstance(delta, Delta) and delta.text for delta in deltas)
     assert {delta.source for delta in deltas} >= {Source.ACCEPTED, Source.PLAIN}
+
+
+def test_logits_that_are_no_numbers_are_the_model_s_fault(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(ids: Sequence[int], n_rows: int) -> Logits:
+        return np.full((n_rows, session.target.n_vocab), np.nan, np.float32)
+
+    monkeypatch.setattr(session.target, "extend", broken)
+    with pytest.raises(GenerationError, match="unusable logits"):
+        list(session.answer(session.raw_ids("Once"), WARM))

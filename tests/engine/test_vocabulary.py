@@ -33,13 +33,13 @@ def vocabulary(tiny_pair: TinyPair, open_lm: OpenLM) -> LlamaVocabulary:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_the_pieces_of_a_text_are_its_bytes(vocabulary: LlamaVocabulary, text: str) -> None:
-    ids = vocabulary.tokenize(text, add_special=False, parse_special=False)
+    ids = vocabulary.tokenize(text)
     assert b"".join(vocabulary.piece(token) for token in ids) == text.encode()
 
 
 def test_half_a_character_is_its_own_bytes(vocabulary: LlamaVocabulary) -> None:
     """Nothing is replaced before the bytes are joined: the decoder of the answer does that once, at the end."""
-    ids = vocabulary.tokenize("🚀", add_special=False, parse_special=False)
+    ids = vocabulary.tokenize("🚀")
     pieces = [vocabulary.piece(token) for token in ids]
     assert pieces == [b"\xf0", b"\x9f", b"\x9a", b"\x80"]
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -52,7 +52,7 @@ def test_every_byte_has_a_piece(vocabulary: LlamaVocabulary) -> None:
 
 def test_a_lone_surrogate_does_not_break_tokenizing(vocabulary: LlamaVocabulary) -> None:
     """Arguments of a shell that are not UTF-8 arrive as such."""
-    ids = vocabulary.tokenize("a\udce9b", add_special=False, parse_special=False)
+    ids = vocabulary.tokenize("a\udce9b")
     assert b"".join(vocabulary.piece(token) for token in ids) == b"a?b"
 
 
@@ -66,19 +66,16 @@ def test_special_tokens_have_a_text_and_no_piece(write_model: WriteModel, open_l
     assert (vocabulary.bos, vocabulary.eos) == (1, 2)
 
 
-def test_special_tokens_are_read_only_on_request(write_model: WriteModel, open_lm: OpenLM) -> None:
+def test_special_tokens_written_out_are_read_as_such(write_model: WriteModel, open_lm: OpenLM) -> None:
     vocabulary = open_lm(write_model(replace(TARGET, vocabulary=CHAT))).vocabulary
-    text = "<|im_start|>hi<|im_end|>"
     start, end = len(BYTES.tokens), len(BYTES.tokens) + 1
-    special = vocabulary.tokenize(text, add_special=False, parse_special=True)
+    special = vocabulary.tokenize("<|im_start|>hi<|im_end|>")
     assert (special[0], special[-1], len(special)) == (start, end, 4)
-    plain = vocabulary.tokenize(text, add_special=False, parse_special=False)
-    assert b"".join(vocabulary.piece(token) for token in plain) == text.encode()
 
 
-def test_what_a_model_wants_around_a_text_is_added_on_request(vocabulary: LlamaVocabulary) -> None:
-    alone = vocabulary.tokenize("hi", add_special=False, parse_special=False)
-    assert vocabulary.tokenize("hi", add_special=True, parse_special=False) == [vocabulary.bos, *alone]
+def test_nothing_is_put_around_a_text(vocabulary: LlamaVocabulary) -> None:
+    assert vocabulary.adds_bos
+    assert vocabulary.bos not in vocabulary.tokenize("hi")
 
 
 @pytest.mark.parametrize(("add_bos", "adds"), [(None, True), (True, True), (False, False)])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from specdesk.hub.artifacts import Artifact, KvGeometry, ModelFile, Pair, WheelPieces
-from specdesk.hub.report import Plan
+from specdesk.hub.report import FetchPlan
 from specdesk.hub.sources import SourceError
 
 CONTENT = bytes(range(256)) * 40
@@ -36,13 +36,13 @@ def corrupted(content: bytes) -> bytes:
 class Recorder:
     """A Reporter."""
 
-    plans: list[Plan] = field(default_factory=list)
+    plans: list[FetchPlan] = field(default_factory=list)
     started: list[tuple[str, int]] = field(default_factory=list)
     arrived: list[int] = field(default_factory=list)
     finished: int = 0
     notices: list[str] = field(default_factory=list)
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: FetchPlan) -> None:
         self.plans.append(plan)
 
     def start(self, file: str, total_bytes: int) -> None:

@@ -16,7 +16,7 @@ from specdesk.errors import NetworkError, StorageError
 from specdesk.hub import library
 from specdesk.hub.artifacts import Artifact, ModelFile
 from specdesk.hub.fetch import HEADROOM_BYTES, SourcesOf, fetch, fetch_pair
-from specdesk.hub.sources import Source
+from specdesk.hub.sources import FileSource, SourceUnreachableError
 from tests.hub.samples import (
     CONTENT,
     GivenSource,
@@ -30,8 +30,8 @@ from tests.hub.samples import (
 GOOD = [CONTENT[:5000], CONTENT[5000:]]
 
 
-def only(*sources: Source) -> SourcesOf:
-    def sources_of(artifact: Artifact) -> Sequence[Source]:
+def only(*sources: FileSource) -> SourcesOf:
+    def sources_of(artifact: Artifact) -> Sequence[FileSource]:
         return sources
 
     return sources_of
@@ -66,7 +66,7 @@ def test_what_is_here_asks_no_source_and_says_nothing() -> None:
     artifact, report = artifact_of(), Recorder()
     fetch(artifact, Recorder(), sources_of=only(GivenSource(GOOD)))
 
-    def no_sources(artifact: Artifact) -> Sequence[Source]:
+    def no_sources(artifact: Artifact) -> Sequence[FileSource]:
         pytest.fail("a source was looked for")
 
     fetch(artifact, report, sources_of=no_sources)
@@ -232,3 +232,22 @@ def test_the_second_of_two_waits_and_uses_what_the_first_fetched() -> None:
     assert not second.is_alive()
     assert report.notices == ["another specdesk is fetching toy.gguf; waiting for it"]
     assert source.asked == 0
+
+
+def test_a_source_that_cannot_be_reached_is_asked_once_a_run(home: Path) -> None:
+    asked: list[str] = []
+
+    class Unreachable:
+        name = "the far one"
+
+        def chunks(self, file: ModelFile) -> Generator[bytes]:
+            asked.append(file.path)
+            if asked:
+                raise SourceUnreachableError("the far one did not answer")
+            yield b""
+
+    report = Recorder()
+    pair = pair_of(artifact_of(name="target"), artifact_of(name="draft"))
+    fetch_pair(pair, report, sources_of=only(Unreachable(), GivenSource(GOOD)))
+    assert asked == ["target.gguf"]
+    assert len([notice for notice in report.notices if "far one" in notice]) == 1

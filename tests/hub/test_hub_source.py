@@ -12,7 +12,7 @@ from specdesk.hub import library
 from specdesk.hub.artifacts import Artifact
 from specdesk.hub.fetch import fetch
 from specdesk.hub.hub_source import HubSource
-from specdesk.hub.sources import Source
+from specdesk.hub.sources import FileSource
 from tests.hub.samples import CONTENT, GivenSource, Recorder, artifact_of, corrupted
 from tests.hub.server import HubServer
 
@@ -24,10 +24,10 @@ NO_LICENCE = "HOST refuses owner/toy to this token: accept its licence at URL/ow
 NO_FILE = "HOST has no toy.gguf in owner/toy at revision main (404)"
 
 
-def fetch_from(url: str, *further: Source, answer_s: float = 10.0, stall_s: float = 10.0) -> Recorder:
+def fetch_from(url: str, *further: FileSource, answer_s: float = 10.0, stall_s: float = 10.0) -> Recorder:
     report = Recorder()
 
-    def sources_of(artifact: Artifact) -> tuple[Source, ...]:
+    def sources_of(artifact: Artifact) -> tuple[FileSource, ...]:
         return HubSource(artifact, endpoint=url, answer_s=answer_s, stall_s=stall_s), *further
 
     fetch(artifact_of(), report, sources_of=sources_of)

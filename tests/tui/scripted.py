@@ -19,13 +19,13 @@ from specdesk.core.events import (
     Step,
     StopReason,
 )
-from specdesk.core.warp import Sampling
+from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message, ModelInfo
 from specdesk.tui.conversation import ChatOptions
 
 OPTIONS = ChatOptions(Sampling(temperature=0.7), lookahead=4, seed=42)
-TARGET = ModelInfo("Big [b + 1 Model", "big.gguf", 1000, 0)
-DRAFT = ModelInfo("Small Model", "small.gguf", 100, 0)
+TARGET = ModelInfo("Big [b + 1 Model", "big.gguf", 0)
+DRAFT = ModelInfo("Small Model", "small.gguf", 0)
 END = Finished(StopReason.EOG, ())
 PATIENCE_S = 10.0
 
@@ -34,7 +34,7 @@ PATIENCE_S = 10.0
 class ScriptedEngine:
     """An EngineLike: `feed` gives it the next events; a fed error is raised; `cancel` ends the answer."""
 
-    info: EngineInfo = field(default_factory=lambda: EngineInfo(TARGET, DRAFT, 4096, 2, gpu=False))
+    info: EngineInfo = field(default_factory=lambda: EngineInfo(TARGET, DRAFT, 4096, 2))
     asked: list[tuple[tuple[Message, ...], AnswerOptions]] = field(default_factory=list)
     cancels: int = 0
     closed: bool = False

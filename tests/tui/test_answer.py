@@ -29,7 +29,7 @@ async def test_the_answer_on_screen_is_the_answer(make_chat: Make) -> None:
     async with chat.run() as see:
         await see.ask("write hello")
         await see.answer(step(["def", " hello"], "():\n"), step([], "    pass\n"), step(["\n", "hello"], "()"))
-        assert see.last.text == "def hello():\n    pass\n\nhello()"
+        assert see.last.figures.answer.text == "def hello():\n    pass\n\nhello()"
         lines = [line.rstrip() for line in see.shown().splitlines()]
         top = next(y for y, line in enumerate(lines) if "def hello():" in line)
         column = lines[top].index("def")
@@ -83,7 +83,7 @@ async def test_each_token_is_painted_as_what_it_is(make_chat: Make) -> None:
 
 
 async def test_without_a_draft_nothing_is_marked(make_chat: Make) -> None:
-    chat = make_chat(engine=ScriptedEngine(EngineInfo(TARGET, None, 4096, 2, gpu=False)))
+    chat = make_chat(engine=ScriptedEngine(EngineInfo(TARGET, None, 4096, 2)))
     async with chat.run() as see:
         assert "no draft model" in see.shown()
         await see.ask("go")
@@ -130,7 +130,7 @@ async def test_no_token_is_lost_when_many_come_at_once(make_chat: Make) -> None:
         steps = [step([f"a{i} ", "b "], f"c{i}\n", index=i) for i in range(1500)]
         await see.answer(*steps)
         expected = "".join(delta.text for each in steps for delta in each.deltas)
-        assert see.last.text == expected
+        assert see.last.figures.answer.text == expected
         assert see.last.tokens.size.height == 1501
         assert "".join(text for text, _ in see.painted()) == expected.replace("\n", "")
 
@@ -143,7 +143,7 @@ async def test_held_back_text_and_the_reason_of_the_end_are_shown(make_chat: Mak
         half = Step(0, 0, "fixed", None, (), (AnswerToken(1, "\ufffd", Source.PLAIN, 1.0),), (), 0, 0.1, 0.1)
         see.engine.feed(half, Finished(StopReason.LENGTH, (Delta("\ufffd!", Source.PLAIN),)))
         await see.until_state(State.READY)
-        assert see.last.text == "\ufffd!"
+        assert see.last.figures.answer.text == "\ufffd!"
         assert "cut at the token limit" in see.shown()
 
 

@@ -9,7 +9,7 @@ from textual import events
 from specdesk.engine.client import Message
 from specdesk.tui.conversation import ChatOptions
 from specdesk.tui.state import State
-from specdesk.tui.widgets.turns import Answer
+from specdesk.tui.widgets.turns import AnswerTurn
 from tests.tui.driver import Chat
 from tests.tui.scripted import OPTIONS, prompt_read, step
 
@@ -34,7 +34,7 @@ async def test_the_whole_conversation_is_sent_with_its_options(make_chat: Make) 
         assert "seed 7" in see.shown()
         await see.pilot.press("ctrl+n")
         await see.pilot.pause()
-        assert not see.screen.query(Answer)
+        assert not see.screen.query(AnswerTurn)
         await see.ask("three")
         assert see.engine.asked[-1][0] == (Message("system", "be brief"), Message("user", "three"))
 
@@ -67,7 +67,7 @@ async def test_esc_stops_and_the_part_stays_in_the_conversation(make_chat: Make)
             Message("user", "go on"),
         )
         await see.answer(step(["time"], "."))
-        assert see.last.text == "time."
+        assert see.last.figures.answer.text == "time."
         assert not see.engine.overlapped
 
 

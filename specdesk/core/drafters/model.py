@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from specdesk.core.lm import LanguageModel, rewind
-from specdesk.core.verify import Draft
-from specdesk.core.warp import Sampling, warp
+from specdesk.core.sampling import Sampling
+from specdesk.core.verify import DraftToken
+from specdesk.core.warp import warp
 
 
 class ModelDrafter:
@@ -32,12 +33,12 @@ class ModelDrafter:
         """How many tokens could be drafted behind a text of this length."""
         return max(0, self._lm.n_ctx - n_committed + 1)
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows."""
         feed = list(committed[len(self._lm.ids) :])
         for _ in range(self.room(len(committed))):
             q = warp(self._lm.extend(feed, 1)[0], self._sampling)
-            draft = Draft(q.draw(rng), q)
+            draft = DraftToken(q.draw(rng), q)
             yield draft
             feed = [draft.token]
 

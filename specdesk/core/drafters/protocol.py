@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from specdesk.core.verify import Draft
+from specdesk.core.verify import DraftToken
 
 
 class Drafter(Protocol):
@@ -23,7 +23,7 @@ class Drafter(Protocol):
     def room(self, n_committed: int) -> int:
         """How many tokens could be drafted behind a text of this length."""
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[Draft]:
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed` (n,), one at a time, as many as are taken, `room` at most."""
 
     def settle(self, length: int) -> None:

@@ -23,7 +23,8 @@ from specdesk.tui.widgets.header import ChatHeader
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.speed import SpeedPanel, SpeedStrip
 from specdesk.tui.widgets.transcript import Transcript
-from specdesk.tui.widgets.turns import Answer, Failure, Notice, UserTurn
+from specdesk.tui.widgets.turns import AnswerTurn, Failure, Notice, UserTurn
+from specdesk.wording import NO_DRAFT
 
 REPAINT_S = 1 / 15
 """Events are shown this often at most; between two repaints they are collected."""
@@ -52,14 +53,14 @@ class ChatScreen(Screen[None]):
         self._conversation = Conversation(options)
         self._author = ""
         self._speculating = False
-        self._answer: Answer | None = None
+        self._answer: AnswerTurn | None = None
         self._pending: list[Event] = []
         self._repaint: Timer | None = None
         self._show_rejected = True
         self._state = State.LOADING
 
     def compose(self) -> ComposeResult:
-        """The picture in DESIGN, without the list of chats."""
+        """Header, conversation beside the speed panel, prompt, keys."""
         yield ChatHeader(self._options)
         with Horizontal(id="body"):
             yield Transcript(State.LOADING.value)
@@ -87,7 +88,7 @@ class ChatScreen(Screen[None]):
         self._speculating = message.info.draft is not None and self._options.lookahead > 0
         self.query_one(ChatHeader).show(message.info)
         if message.info.draft is None:
-            self._transcript.add(Notice("note: no draft model: decoding plainly, one token per target pass"))
+            self._transcript.add(Notice(f"note: {NO_DRAFT}"))
         self._enter(State.READY)
         self._transcript.say_first("Ask something. The colours will show who wrote each token.")
 
@@ -121,7 +122,7 @@ class ChatScreen(Screen[None]):
     def ask(self, message: Prompt.Sent) -> None:
         """Send the whole conversation with this question."""
         question = self._conversation.ask(message.text)
-        self._answer = Answer(
+        self._answer = AnswerTurn(
             self._author,
             question.options.seed,
             speculating=self._speculating,
@@ -206,12 +207,12 @@ class ChatScreen(Screen[None]):
         if error is not None:
             answer.fail(error)
         unanswered = error is not None or self._state is State.STOPPING
-        if unanswered and not answer.text:
+        if unanswered and not answer.figures.answer.text:
             question = self._conversation.withdraw()
             answer.disown()
             prompt = self.query_one(Prompt)
             if not prompt.text:
                 prompt.insert(question)  # to be sent again, perhaps changed
         else:
-            self._conversation.answered(answer.text)
+            self._conversation.answered(answer.figures.answer.text)
         self._enter(State.READY)

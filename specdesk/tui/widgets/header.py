@@ -35,7 +35,7 @@ class ChatHeader(Horizontal):
         seed = "new each answer" if options.seed is None else str(options.seed)
         self.query_one("#models", Static).update(visible(models))
         self.query_one("#settings", Static).update(f"T {options.sampling.temperature:g}   {lookahead}   seed {seed}")
-        self.query_one("#engine", Static).update(f"llama.cpp {'GPU' if info.gpu else 'CPU'}")
+        self.query_one("#engine", Static).update(f"llama.cpp {'GPU' if info.on_gpu else 'CPU'}")
 
 
 def shortened(name: str, *, beside: str) -> str:

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Digits, Static
 
-from specdesk.tokenview import LEGEND, styles
+from specdesk.tokenview import legend
 from specdesk.tui.figures import UNKNOWN, Figures
 
 _FILLINGS = {"draft": "▓", "target": "█", "other": "░"}
@@ -29,7 +29,7 @@ class SpeedPanel(VerticalScroll, can_focus=False):
         yield Static(id="shares", markup=False)
         with Vertical(id="legend"):
             yield Static("who wrote it", classes="title")
-            yield Static(legend(short=False, colour=not self.app.no_color))
+            yield Static(legend_text(short=False, colour=not self.app.no_color))
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer."""
@@ -46,7 +46,7 @@ class SpeedStrip(Vertical):
     def compose(self) -> ComposeResult:
         """An empty strip; `show` fills it."""
         yield Static(id="strip", markup=False)
-        yield Static(legend(short=True, colour=not self.app.no_color))
+        yield Static(legend_text(short=True, colour=not self.app.no_color))
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer."""
@@ -59,15 +59,12 @@ class SpeedStrip(Vertical):
         )
 
 
-def legend(*, short: bool, colour: bool) -> Text:
+def legend_text(*, short: bool, colour: bool) -> Text:
     """What the styles mean, in those styles: one kind a line, or single words on one line."""
-    text = Text(end="")
-    for kind, written in styles(speculating=True).items():
-        style = Style.parse(written)
-        if text:
-            text.append("  " if short else "\n")
-        text.append(kind.value if short else LEGEND[kind], style if colour else style.without_color)
-    return text
+    entries = [(words, Style.parse(style)) for words, style in legend(short=short)]
+    return Text("  " if short else "\n", end="").join(
+        Text(words, style if colour else style.without_color) for words, style in entries
+    )
 
 
 def _figures(figures: Figures) -> Text:

@@ -7,7 +7,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 
 from specdesk.tokenview import visible
-from specdesk.tui.widgets.turns import Answer, Notice
+from specdesk.tui.widgets.turns import AnswerTurn, Notice
 
 
 class Transcript(VerticalScroll, can_focus=False):
@@ -35,9 +35,9 @@ class Transcript(VerticalScroll, can_focus=False):
         self._turns.mount(*turns)
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[AnswerTurn]:
         """All answers, the first one first."""
-        return list(self._turns.query(Answer))
+        return list(self._turns.query(AnswerTurn))
 
     def clear(self) -> None:
         """Take the turns away and leave the notices, which hold for the engine and not for a conversation."""

@@ -13,14 +13,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.tokenview import Span, delta_spans, spans, visible
 from specdesk.tui.figures import UNKNOWN, Figures
 from specdesk.tui.widgets.token_view import TokenView
-
-_ENDINGS = {
-    StopReason.EOG: "",
-    StopReason.STOP: "ended at a stop string",
-    StopReason.LENGTH: "cut at the token limit",
-    StopReason.CONTEXT: "cut: the context is full",
-    StopReason.CANCELLED: "stopped",
-}
+from specdesk.wording import ENDINGS
 
 
 class Notice(Static):
@@ -51,7 +44,7 @@ class UserTurn(Vertical):
         yield Static(visible(self._text).replace("\t", "    "), markup=False, classes="text")
 
 
-class Answer(Vertical):
+class AnswerTurn(Vertical):
     """One answer of the model: it grows with the events, and ends in a line of figures."""
 
     def __init__(self, author: str, seed: int, *, speculating: bool, show_rejected: bool) -> None:
@@ -61,12 +54,6 @@ class Answer(Vertical):
         self._author = Static(visible(author), markup=False, classes="author")
         self._status = Static("reading the prompt …", markup=False, classes="status")
         self._seed = seed
-        self._pieces: list[str] = []
-
-    @property
-    def text(self) -> str:
-        """The answer so far, without anything rejected."""
-        return "".join(self._pieces)
 
     def compose(self) -> ComposeResult:
         """Name, tokens, and how it stands."""
@@ -84,11 +71,9 @@ class Answer(Vertical):
                     self._status.update(_reading(event))
                 case Step():
                     grown.extend(spans(event, show_rejected=True))
-                    self._pieces.extend(delta.text for delta in event.deltas)
                     self._status.update("")
                 case Finished():
                     grown.extend(delta_spans(event.deltas))
-                    self._pieces.extend(delta.text for delta in event.deltas)
                     self._status.update(self._ending(event.reason))
         if grown:
             self.tokens.extend(grown)
@@ -105,7 +90,7 @@ class Answer(Vertical):
     def _ending(self, reason: StopReason) -> str:
         figures = self.figures
         parts = [
-            _ENDINGS[reason],
+            ENDINGS[reason],
             f"{figures.tally.generated_tokens} tokens",
             "" if figures.speedup == UNKNOWN else figures.speedup,
             "" if figures.per_pass == UNKNOWN else f"{figures.per_pass} per pass",
@@ -117,5 +102,5 @@ class Answer(Vertical):
 def _reading(event: PromptRead) -> str:
     # The last token of the prompt is fed with the first step.
     if event.n_read >= event.n_total - 1:
-        return f"read {event.n_total} tokens, {event.n_reused} of them known already; drafting the first …"
+        return f"read {event.n_total} tokens, {event.n_reused} of them known already; writing the first …"
     return f"reading the prompt: {event.n_read} of {event.n_total} tokens …"

@@ -1,0 +1,117 @@
+"""An answer as data: the object of --json and the lines of --trace. All of it comes from the events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+from specdesk.core.answer import Answer
+from specdesk.core.events import Step
+from specdesk.core.tally import Tally
+from specdesk.core.verify import PLAIN_PARITY, REJECTION_PARITY
+from specdesk.engine.client import AnswerOptions, EngineInfo
+from specdesk.errors import StorageError
+
+
+def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
+    """The object that --json prints."""
+    return {
+        "text": answer.text,
+        "token_ids": answer.token_ids,
+        "stop_reason": answer.reason.value if answer.reason is not None else None,
+        "pair": pair,
+        "target": info.target.file,
+        "draft": _draft(info),
+        "settings": {
+            **asdict(options.sampling),
+            "seed": options.seed,
+            "lookahead": options.lookahead if info.draft is not None else 0,
+            "max_tokens": options.max_tokens,
+            "stop": list(options.stop_strings),
+            "n_ctx": info.n_ctx,
+            "n_threads": info.n_threads,
+            "n_gpu_layers": info.target.n_gpu_layers,
+            "draft_n_gpu_layers": info.draft.n_gpu_layers if info.draft is not None else None,
+        },
+        "stats": _stats(answer.tally),
+    }
+
+
+def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
+    """A line of the trace; `tally` has taken the step into account already."""
+    return {
+        "step": step.index,
+        "target_model": info.target.file,
+        "draft_model": _draft(info),
+        "lookahead_k": step.lookahead,
+        "lookahead_reason": step.reason,
+        "drafter": step.drafter,
+        "drafted_tokens": [token.text for token in step.drafted],
+        "accepted_stream": [token.text for token in step.tokens],
+        "tokens_generated_in_single_target_pass": len(step.tokens),
+        "acceptance_rate": step.acceptance_rate,
+        "effective_latency_speedup": tally.speedup_of(step),
+        "distribution_parity": PLAIN_PARITY if step.plain else REJECTION_PARITY,
+        "drafted": [
+            {"id": t.id, "text": t.text, "p": t.p, "q": t.q, "decision": t.outcome.value} for t in step.drafted
+        ],
+        "written": [{"id": t.id, "text": t.text, "p": t.p, "source": t.source.value} for t in step.tokens],
+        "draft_s": step.draft_s,
+        "target_s": step.target_s,
+        "step_s": step.step_s,
+    }
+
+
+class Trace:
+    """One JSON line per step, written as it happens, so that a run that dies leaves its trace."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises StorageError if the file cannot be written."""
+        self._path = path
+        try:
+            self._file = path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Write a line. Raises StorageError if the disk refuses."""
+        try:
+            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._file.close()
+
+    def _refused(self, error: OSError) -> StorageError:
+        return StorageError(f"cannot write the trace {self._path}: {error.strerror}")
+
+
+def _draft(info: EngineInfo) -> str | None:
+    return info.draft.file if info.draft is not None else None
+
+
+def _stats(tally: Tally) -> dict[str, Any]:
+    """The figures of one answer; what could not be measured is None."""
+    return {
+        "prompt_tokens": tally.prompt_tokens,
+        "generated_tokens": tally.generated_tokens,
+        "target_passes": tally.target_passes,
+        "tokens_per_pass": tally.tokens_per_pass,
+        "drafted": tally.drafted,
+        "accepted": tally.accepted,
+        "rejected": tally.rejected,
+        "ignored": tally.ignored,
+        "acceptance_rate": tally.acceptance_rate,
+        "prompt_s": tally.prompt_s,
+        "decode_s": tally.decode_s,
+        "tokens_per_s": tally.tokens_per_s,
+        "plain_tokens_per_s": tally.plain_tokens_per_s,
+        "speedup": tally.speedup,
+    }

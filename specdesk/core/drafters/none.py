@@ -1,0 +1,29 @@
+"""No drafting: what plain decoding drafts with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from specdesk.core.verify import DraftToken
+
+
+class NoDrafter:
+    """Never proposes anything, so every step is plain."""
+
+    name = "none"
+
+    def begin(self, committed: Sequence[int]) -> None:
+        """Nothing to prepare."""
+
+    def room(self, n_committed: int) -> int:  # noqa: ARG002
+        """Never any."""
+        return 0
+
+    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:  # noqa: ARG002
+        """Nothing."""
+        return iter(())
+
+    def settle(self, length: int) -> None:
+        """Nothing is kept anyway."""
