@@ -7,13 +7,21 @@ from pathlib import Path
 
 import platformdirs
 
+from specdesk.errors import StorageError
+
 
 def home() -> Path:
-    """The data directory: SPECDESK_HOME if set, else the platform's user data directory."""
+    """The data directory: SPECDESK_HOME if set, else the platform's user data directory.
+
+    Raises StorageError where the system knows none.
+    """
     override = os.environ.get("SPECDESK_HOME")
-    if override:
-        return Path(override).expanduser()
-    return platformdirs.user_data_path("specdesk", appauthor=False)
+    try:
+        if override:
+            return Path(override).expanduser()
+        return platformdirs.user_data_path("specdesk", appauthor=False)
+    except RuntimeError as error:
+        raise StorageError(f"there is no home directory to keep things in: {error}", "set SPECDESK_HOME") from error
 
 
 def models_dir() -> Path:

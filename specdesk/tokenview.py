@@ -36,7 +36,7 @@ STYLES: Final = {
 }
 """Rich styles. Each kind has a cue besides its colour, so that no colour is needed to read them."""
 
-_PLAIN_AMONG_DRAFTED: Final = "bold"
+_PLAIN_AMONG_DRAFTED: Final = "bold underline"
 """Without a draft every token is plain and nothing needs marking; among accepted ones a plain token must stand out."""
 
 LEGEND: Final = {

@@ -18,7 +18,7 @@ ENDINGS: Final = {
 
 NO_DRAFT: Final = "no draft model: decoding plainly, one token per target pass"
 
-SLOWER: Final = "slower than plain, here: a smaller -k may help"
+SLOWER: Final = "slower than plain, here: a smaller -k may help, -k 0 is plain"
 
 
 def acceptance(tally: Tally) -> str | None:

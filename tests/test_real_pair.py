@@ -12,7 +12,8 @@ from specdesk.core.answer import Answer
 from specdesk.core.events import Event, PromptRead, StopReason
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message
-from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
+from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.stop import StopFlag
 from specdesk.settings import EngineSettings
 from tests.answers import fold, reason
 from tests.tiny.random_draft import write_random_draft
@@ -35,7 +36,7 @@ def ask(engine: Engine, question: str, k: int, *, temperature: float = 0.0, n: i
 
 @pytest.fixture(scope="module")
 def engine(real_pair: tuple[Path, Path]) -> Iterator[Engine]:
-    with Engine(EngineSettings(*real_pair, n_ctx=1024), lambda _: None) as engine:
+    with Engine(EngineSettings(*real_pair, n_ctx=1024), lambda _: None, StopFlag()) as engine:
         yield engine
 
 
@@ -105,7 +106,7 @@ def test_the_reported_speedup_is_what_two_interleaved_runs_show(
     """Within 10%, also far below 1. It times the machine, so it wants the machine to itself."""
     target = real_pair[0]
     drafter = real_pair[1] if draft == "real" else write_random_draft(tmp_path / "random.gguf", target)
-    with Engine(EngineSettings(target, drafter, n_ctx=1024), lambda _: None) as engine:
+    with Engine(EngineSettings(target, drafter, n_ctx=1024), lambda _: None, StopFlag()) as engine:
         ratios, reported = [], []
         ask(engine, CODE, 4, n=32)
         for _ in range(5):

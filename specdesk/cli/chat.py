@@ -54,7 +54,9 @@ def chat(
     )
 
     native_output(verbose=False)
-    app = ChatApp(lambda notify: Engine(settings, notify), ChatOptions(sampling, lookahead, seed, system, max_tokens))
+    app = ChatApp(
+        lambda notify, stop: Engine(settings, notify, stop), ChatOptions(sampling, lookahead, seed, system, max_tokens)
+    )
     app.run()
     if app.load_error is not None:
         # Said again below the chat, which is gone from the screen.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from enum import StrEnum
-from typing import TextIO
+from typing import Self, TextIO
 
 from rich.console import Console
 
+from specdesk.errors import StorageError
 from specdesk.tokenview import visible
 
 
@@ -21,12 +24,57 @@ class ColorWhen(StrEnum):
 
 def say(text: str) -> None:
     """One line for the user."""
-    print(f"specdesk: {visible(text)}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"specdesk: {visible(text)}".replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def mend_streams() -> None:
+    """Make the standard streams usable whatever they were started as.
+
+    A closed one becomes the null device, so that no file of ours takes its number; what an encoding cannot hold is
+    written as an escape. Raises StorageError if standard output is closed: an answer would be lost.
+    """
+    closed = sys.stdout is None
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            while os.open(os.devnull, os.O_RDWR) < number:
+                pass
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if closed:
+        raise StorageError("standard output is closed: there is nowhere to put the answer")
+
+
+def give_up_stdout() -> int:
+    """Standard output cannot be written any more: keep the interpreter from trying at its end. Returns exit code 1."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
 
 
 def stderr_console() -> Console:
     """A Rich console on standard error as it is now."""
     return Console(stderr=True, highlight=False)
+
+
+class Waiting:
+    """A spinner on a standard error that is a terminal, and nothing on another. Ends with the block, or before."""
+
+    def __init__(self, what: str) -> None:
+        console = stderr_console()
+        self._status = console.status(what) if console.is_terminal else None
+
+    def end(self) -> None:
+        """Take it away; may be called again."""
+        if self._status is not None:
+            self._status.stop()
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.end()
 
 
 def styled_console(stream: TextIO, when: ColorWhen) -> Console | None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from types import FrameType
 
-from specdesk.cli.console import ColorWhen, say, stderr_console, styled_console
+from specdesk.cli.console import ColorWhen, Waiting, say, stderr_console, styled_console
+from specdesk.cli.interrupts import stopping
 from specdesk.cli.painter import Painter, PlainPainter, SilentPainter, TokenPainter, legend_line
 from specdesk.cli.records import Trace, answer_record, step_record
 from specdesk.cli.summary import summary_line
 from specdesk.core.answer import Answer
-from specdesk.core.events import Step, StopReason
-from specdesk.engine.client import AnswerOptions, Engine, EngineInfo, Message
+from specdesk.core.events import PromptRead, Step, StopReason
+from specdesk.engine.client import AnswerOptions, Engine, EngineInfo, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED
 from specdesk.settings import EngineSettings
 from specdesk.wording import NO_DRAFT
@@ -43,18 +42,28 @@ def generate(
 
     Raises: SpecdeskError for what the models, the prompt or the disk refuse.
     """
-    with _loaded(settings) as engine, _ctrl_c_cancels(engine.cancel):
+    stop = StopFlag()
+    with ExitStack() as stack:
+        stack.enter_context(stopping(stop.set))
+        waiting = stack.enter_context(Waiting("loading models ..."))
+        engine = stack.enter_context(Engine(settings, say, stop))
+        waiting.end()
         if engine.info.draft is None and options.lookahead:
             say(NO_DRAFT)
         painter = _painter(output, engine.info)
         answer = Answer()
+        waiting = stack.enter_context(Waiting("reading the prompt ..."))
         for event in engine.complete(prompt, options) if isinstance(prompt, str) else engine.chat(prompt, options):
             answer.add(event)
+            if not isinstance(event, PromptRead):
+                waiting.end()
             painter.paint(event)
             if output.trace is not None and isinstance(event, Step):
                 output.trace.add(step_record(event, answer.tally, engine.info))
         if output.as_json:
-            print(json.dumps(answer_record(answer, pair, engine.info, options), ensure_ascii=False))  # noqa: T201
+            record = answer_record(answer, pair, engine.info, options)
+            # The escapes that Python writes for what an encoding lacks are not those of JSON.
+            print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
         say(summary_line(answer.tally, reason))
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0
@@ -71,31 +80,3 @@ def _painter(output: Output, info: EngineInfo) -> Painter:
     if info.draft is not None:
         stderr_console().print(legend_line(show_rejected=output.show_rejected))
     return TokenPainter(styled, speculating=info.draft is not None, show_rejected=output.show_rejected)
-
-
-@contextmanager
-def _loaded(settings: EngineSettings) -> Iterator[Engine]:
-    """The engine; while it loads, a spinner on a standard error that is a terminal."""
-    console = stderr_console()
-    if console.is_terminal:
-        with console.status("loading models ..."):
-            engine = Engine(settings, say)
-    else:
-        engine = Engine(settings, say)
-    with engine:
-        yield engine
-
-
-@contextmanager
-def _ctrl_c_cancels(cancel: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C ends the answer and keeps what is there; a second one ends the program."""
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        cancel()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

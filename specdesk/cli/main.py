@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
 
 from specdesk import __version__
 from specdesk.cli.chat import chat
-from specdesk.cli.console import say
+from specdesk.cli.console import give_up_stdout, mend_streams, say
 from specdesk.cli.download import download
 from specdesk.cli.run import run
-from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError
+from specdesk.core.interrupted import Interrupted
+from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError, StorageError
 
 
 def _version(wanted: bool) -> None:
@@ -49,19 +52,33 @@ def build_app() -> typer.Typer:
     return app
 
 
-def main() -> None:
-    """Run the command; an expected error is one line on standard error, a bug keeps its traceback."""
-    sys.exit(_exit_code())
+def exit_code() -> int:
+    """Run the command; an expected error is one line on standard error, a bug keeps its traceback.
 
-
-def _exit_code() -> int:
+    SIGTERM unwinds like Ctrl-C, so that nothing half done stays behind.
+    """
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        return build_app()(prog_name="specdesk", standalone_mode=False) or 0
+        mend_streams()
+        code = build_app()(prog_name="specdesk", standalone_mode=False) or 0
+        sys.stdout.flush()
     except SpecdeskError as error:
         say(str(error))
-        return error.exit_code
+        code = error.exit_code
     except typer.TyperException as error:
         say(f"{error.format_message()} (see --help)")
-        return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        return EXIT_INTERRUPTED
+        code = error.exit_code
+    except (KeyboardInterrupt, Interrupted, typer.Abort):
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        code = give_up_stdout()
+    except OSError as error:
+        # What the operating system refuses is the machine's state, not a bug: a full disk, a closed stream.
+        say(f"{error.filename}: {error.strerror}" if error.filename else f"cannot write: {error.strerror}")
+        give_up_stdout()
+        code = StorageError.exit_code
+    return code
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + signal.SIGTERM)

@@ -30,10 +30,22 @@ def within(low: float, high: float) -> Callable[[Any], Any]:
     return check
 
 
+def is_text(text: str | None) -> str | None:
+    """Refuse what the shell handed over as bytes that are no UTF-8."""
+    if text is not None:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise typer.BadParameter(f"is not UTF-8 text: {text!r}") from None
+    return text
+
+
 def not_empty(texts: list[str] | None) -> list[str] | None:
-    """Refuse an empty text in a repeated option."""
+    """Refuse an empty text, or none at all, in a repeated option."""
     if texts and "" in texts:
         raise typer.BadParameter("must not be empty")
+    for text in texts or ():
+        is_text(text)
     return texts
 
 
@@ -47,7 +59,12 @@ def sampling(temperature: float, top_k: int, top_p: float, min_p: float) -> Samp
 
 Pair = Annotated[
     str | None,
-    typer.Option("--pair", metavar="NAME", help="A recommended pair. [default: default]", rich_help_panel=_MODELS),
+    typer.Option(
+        "--pair",
+        metavar="NAME",
+        help="A recommended pair: specdesk download --list. [default: default]",
+        rich_help_panel=_MODELS,
+    ),
 ]
 Target = Annotated[
     Path | None,
@@ -177,5 +194,5 @@ DraftGpuLayers = Annotated[
         rich_help_panel=_ENGINE,
     ),
 ]
-System = Annotated[str | None, typer.Option("--system", metavar="TEXT", help="A system prompt.")]
+System = Annotated[str | None, typer.Option("--system", metavar="TEXT", callback=is_text, help="A system prompt.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show llama.cpp's own output.", rich_help_panel=_ENGINE)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,7 @@ from specdesk.core.events import Step
 from specdesk.core.tally import Tally
 from specdesk.core.verify import PLAIN_PARITY, REJECTION_PARITY
 from specdesk.engine.client import AnswerOptions, EngineInfo
-from specdesk.errors import StorageError
+from specdesk.errors import StorageError, UsageError
 
 
 def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
@@ -71,7 +72,9 @@ class Trace:
         """Raises StorageError if the file cannot be written."""
         self._path = path
         try:
-            self._file = path.open("w", encoding="utf-8")
+            if path.is_file() and path.open("rb").read(4) == b"GGUF":
+                raise UsageError(f"{path} is a model file; the trace will not overwrite it")
+            self._file = path.open("w", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             raise self._refused(error) from error
 
@@ -87,7 +90,9 @@ class Trace:
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        self._file.close()
+        # What could not be written has been reported; closing would only fail over it again.
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(f"cannot write the trace {self._path}: {error.strerror}")

@@ -17,7 +17,9 @@ from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
 
 def run(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to ask; - reads it from standard input.")],
+    prompt: Annotated[
+        str, typer.Argument(metavar="PROMPT", callback=opt.is_text, help="What to ask; - reads it from standard input.")
+    ],
     pair: opt.Pair = None,
     target: opt.Target = None,
     draft: opt.Draft = None,
@@ -58,7 +60,7 @@ def run(
 
     The answer goes to standard output, all else to standard error. The recommended pair is fetched if it is absent.
 
-    The speedup is measured in the run itself. The second, the fourth and then every 16th target pass decode plainly,
+    The speedup is measured in the run itself. The second, the fourth and then every 8th target pass decode plainly,
     one token each; the median time of those is what a token costs here without a draft. Reading the prompt is left out
     on both sides, except that the draft reading it counts against speculation. Under 16 tokens there is no figure.
 

@@ -9,7 +9,7 @@ from specdesk.wording import ENDINGS, SLOWER, acceptance
 
 def summary_line(tally: Tally, reason: StopReason) -> str:
     """What the answer took and what speculation brought; what could not be measured is left out or shown as a dash."""
-    parts = [f"{tally.generated_tokens} tokens"]
+    parts = [f"{tally.generated_tokens} token{'' if tally.generated_tokens == 1 else 's'}"]
     if tally.tokens_per_pass is not None:
         parts.append(f"{tally.tokens_per_pass:.2f} per target pass")
     if tally.drafted:
@@ -26,4 +26,4 @@ def _speedup(tally: Tally) -> str:
     if tally.speedup is None:
         return "speedup - (too short to judge)"
     line = f"speedup {tally.speedup:.2f}x against plain decoding ({tally.plain_tokens_per_s:.1f} tokens/s)"
-    return line if tally.speedup >= 1 else f"{line}: {SLOWER}, -k 0 is plain"
+    return line if tally.speedup >= 1 else f"{line}: {SLOWER}"

@@ -20,7 +20,8 @@ from specdesk.core.events import (
     Step,
     StopReason,
 )
-from specdesk.core.lm import Interrupted, LanguageModel, Vocabulary, rewind
+from specdesk.core.interrupted import Interrupted
+from specdesk.core.lm import LanguageModel, Vocabulary, rewind
 from specdesk.core.lookahead import Lookahead
 from specdesk.core.sampling import Sampling
 from specdesk.core.stops import AnswerText

@@ -12,10 +12,6 @@ Logits = NDArray[np.float32]
 """Shape (n, n_vocab); row i scores what follows the i-th token asked about."""
 
 
-class Interrupted(Exception):  # noqa: N818 — what happened, not an error
-    """A pass was stopped from outside. The cache holds what `ids` says."""
-
-
 class LanguageModel(Protocol):
     """An autoregressive model with a cache that can be extended and cut back."""
 

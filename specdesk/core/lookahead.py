@@ -30,7 +30,7 @@ class FixedLookahead:
     """
 
     MEASURE_FIRST = (1, 3)
-    MEASURE_EVERY = 16
+    MEASURE_EVERY = 8
 
     def __init__(self, k: int) -> None:
         """Raises ValueError if k is negative."""

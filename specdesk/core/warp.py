@@ -77,7 +77,8 @@ def warp(logits: NDArray[np.float32], sampling: Sampling) -> Distribution:
         kept = np.sort(order[: reached + 1])
         ids, x = ids[kept], x[kept]
 
-    weights = np.exp(x / sampling.temperature)
+    with np.errstate(over="ignore"):  # at tiny temperatures all but the largest become minus infinity, as they should
+        weights = np.exp(x / sampling.temperature)
     return Distribution(ids, weights / weights.sum())
 
 

@@ -11,14 +11,15 @@ from typing import Self
 
 from specdesk.core.events import Event
 from specdesk.engine.cores import best_threads, most_threads
-from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag, supports_gpu
+from specdesk.engine.llama import LlamaLM, LoadOptions, supports_gpu
 from specdesk.engine.native_log import native_log
 from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
 from specdesk.errors import UsageError
 from specdesk.settings import EngineSettings
 
-__all__ = ["AnswerOptions", "Engine", "EngineInfo", "Message", "ModelInfo", "native_output"]
+__all__ = ["AnswerOptions", "Engine", "EngineInfo", "Message", "ModelInfo", "StopFlag", "native_output"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +48,34 @@ class EngineInfo:
 
 
 class Engine:
-    """A loaded pair. Used from one thread, except for `cancel`."""
+    """A loaded pair. Used from one thread; the stop flag may be set from any."""
 
-    def __init__(self, settings: EngineSettings, notify: Callable[[str], None]) -> None:
+    def __init__(self, settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag) -> None:
         """Load the models. `notify` gets a line for each setting that could not be honoured as given.
 
-        Raises ModelError for a file that cannot be loaded or two that do not fit each other.
+        `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass.
+        Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
         """
-        self._stop = StopFlag()
         n_threads = _threads(settings.n_threads, notify)
         layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers", notify)
         draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
-        target = LlamaLM(settings.target, LoadOptions(settings.n_ctx, n_threads, layers), self._stop)
+        target = LlamaLM(settings.target, LoadOptions(settings.n_ctx, n_threads, layers), stop)
         draft = None
         if settings.draft is not None:
             try:
-                draft = LlamaLM(settings.draft, LoadOptions(settings.n_ctx, n_threads, draft_layers), self._stop)
+                draft = LlamaLM(settings.draft, LoadOptions(settings.n_ctx, n_threads, draft_layers), stop)
             except BaseException:
                 target.close()
                 raise
-        self._session = Session(target, draft, self._stop)
+        self._session = Session(target, draft, stop)
         if settings.n_ctx > target.n_ctx_train:
             notify(
                 f"--ctx {settings.n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): "
                 "answers may degrade"
+            )
+        if draft is not None and draft.n_ctx_train < min(settings.n_ctx, target.n_ctx_train):
+            notify(
+                f"{draft.name} was trained for {draft.n_ctx_train} tokens: beyond them fewer drafts will be accepted"
             )
         if target.chat_template is None:
             notify(f"{target.name} has no chat template: prompts are sent as they are")
@@ -96,10 +101,6 @@ class Engine:
         if not text:
             raise UsageError("the prompt is empty")
         return self._session.answer(self._session.raw_ids(text), options)
-
-    def cancel(self) -> None:
-        """End the answer under way, also in the middle of a pass. From any thread."""
-        self._stop.set()
 
     def close(self) -> None:
         """Free the models."""

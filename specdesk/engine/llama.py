@@ -15,7 +15,9 @@ from specdesk.engine.native_log import native_log
 import llama_cpp  # isort: skip
 import numpy as np
 
-from specdesk.core.lm import Interrupted, Logits
+from specdesk.core.interrupted import Interrupted
+from specdesk.core.lm import Logits
+from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
 from specdesk.errors import GenerationError, ModelError
 
@@ -24,33 +26,6 @@ N_BATCH = 256
 
 _ABORTED = 2
 """llama_decode's return value when the abort callback stopped it."""
-
-
-class StopFlag:
-    """Stops native passes half-way, from any thread, without a line of Python in their way.
-
-    llama.cpp asks a C function hundreds of times per pass. A Python callback would wait for the interpreter lock each
-    time, and a busy screen would slow decoding down. `strlen` is such a C function: it says "stop" once the buffer is
-    not empty.
-    """
-
-    def __init__(self) -> None:
-        self._buffer = ctypes.create_string_buffer(2)
-        strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
-        self.callback = ctypes.cast(strlen, llama_cpp.ggml_abort_callback)
-        self.data = ctypes.cast(self._buffer, ctypes.c_void_p)
-
-    def set(self) -> None:
-        """Stop the pass under way, and every one after it."""
-        self._buffer[0] = b"!"
-
-    def clear(self) -> None:
-        """Let passes run again."""
-        self._buffer[0] = b"\0"
-
-    def is_set(self) -> bool:
-        """Whether passes are being stopped."""
-        return bool(self._buffer[0] != b"\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +42,10 @@ class LlamaLM:
     """A loaded model and its cache. Not for use from two threads at once; close it, or use it as a context manager."""
 
     def __init__(self, path: Path, options: LoadOptions, stop: StopFlag) -> None:
-        """Raises ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
-        context that does not fit into memory.
+        """Load, unless `stop` is set meanwhile.
+
+        Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
+        context that does not fit into memory; Interrupted when `stop` is set.
         """
         self.path = path
         self._model: Any = None
@@ -81,7 +58,7 @@ class LlamaLM:
         self._stop = stop
         self._batch = _Batch(N_BATCH)
         try:
-            self._model = _load_model(path, options)
+            self._model = _load_model(path, options, stop)
             _check_generates_text(self._model, path)
             self.vocabulary = LlamaVocabulary(self._model)
             self._context = self._open_context(options, stop)
@@ -210,10 +187,12 @@ class LlamaLM:
         context = llama_cpp.llama_init_from_model(self._model, params)
         if not context:
             raise ModelError(
-                f"no context of {options.n_ctx} tokens for {self.path.name}",
-                native_log.reason() or "try a smaller --ctx",
+                f"no context of {options.n_ctx} tokens for {self.path.name}: {native_log.reason() or 'no reason'}",
+                "try a smaller --ctx",
             )
-        llama_cpp.llama_set_abort_callback(context, stop.callback, stop.data)
+        llama_cpp.llama_set_abort_callback(
+            context, ctypes.cast(stop.function, llama_cpp.ggml_abort_callback), stop.data
+        )
         return context
 
 
@@ -258,6 +237,8 @@ def _check_gguf(path: Path) -> None:
     try:
         if path.is_dir():
             raise ModelError(f"{path} is a folder", "name a .gguf file in it")
+        if path.exists() and not path.is_file():
+            raise ModelError(f"{path} is no regular file", "a pipe or a device cannot be loaded")
         with path.open("rb") as file:
             head = file.read(24)
     except FileNotFoundError:
@@ -279,10 +260,16 @@ def _check_generates_text(model: Any, path: Path) -> None:
         raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
 
 
-def _load_model(path: Path, options: LoadOptions) -> Any:
+def _load_model(path: Path, options: LoadOptions, stop: StopFlag) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = options.n_gpu_layers
+    go_on = llama_cpp.llama_progress_callback(lambda _part, _data: not stop.is_set())
+    params.progress_callback = go_on
     model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+    if stop.is_set():
+        if model:
+            llama_cpp.llama_model_free(model)
+        raise Interrupted
     if not model:
         raise ModelError(f"llama.cpp cannot load {path}", native_log.reason() or "it gave no reason")
     return model

@@ -18,7 +18,8 @@ from llama_cpp import _ggml
 _KEPT_LINES = 200
 _WARNING = 3
 _ERROR = 4
-"""ggml's levels: 1 debug, 2 info, 3 warning, 4 error, 5 continues the line before."""
+_CONTINUES = 5
+"""ggml's levels: 1 debug, 2 info, 3 warning, 4 error, 5 what belongs to the line before."""
 
 _AbortCallback = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
@@ -87,6 +88,8 @@ class NativeLog:
         line = text.decode("utf-8", errors="replace")
         if self._verbose:
             os.write(self._terminal_fd, text)
+        if self._lines and level == _CONTINUES:
+            level = self._lines[-1][0]
         if self._open and self._lines:
             level, line = self._lines[-1][0], self._lines.pop()[1] + line
         self._open = not line.endswith("\n")

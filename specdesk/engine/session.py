@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.events import Event
 from specdesk.core.lookahead import FixedLookahead
 from specdesk.core.sampling import Sampling
-from specdesk.engine.llama import LlamaLM, StopFlag
+from specdesk.engine.llama import LlamaLM
 from specdesk.engine.pairing import check_pair
+from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message, render
 from specdesk.errors import GenerationError, ModelError, UsageError
+
+_SURELY_FITS = 8
+"""Bytes per token up to which a prompt is tokenized without asking how long tokens can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Session:
         """Token ids that ask for the next answer of a conversation, with exactly the BOS the model wants.
 
         A model without a chat template gets the messages as they are, blank lines between them.
-        Raises ModelError if the template fails.
+        Raises ModelError if the template fails or drops the question.
         """
         template = self.target.chat_template
         if template is None:
@@ -63,18 +67,34 @@ class Session:
         vocabulary = self.target.vocabulary
         bos = vocabulary.text(vocabulary.bos).decode("utf-8", errors="replace")
         eos = vocabulary.text(vocabulary.eos).decode("utf-8", errors="replace")
-        return self.raw_ids(render(template, messages, bos=bos, eos=eos))
+        text = render(template, messages, bos=bos, eos=eos)
+        *before, last = messages
+        other = replace(last, content=f"{last.content}?")
+        if text == render(template, [*before, other], bos=bos, eos=eos):
+            raise ModelError(
+                "the model's chat template leaves the question out", "--raw sends the prompt without a template"
+            )
+        return self.raw_ids(text)
 
     def raw_ids(self, text: str) -> list[int]:
-        """Token ids of `text`, special tokens read as such, with one BOS in front if the model wants one."""
+        """Token ids of `text`, special tokens read as such, with one BOS in front if the model wants one.
+
+        Raises UsageError for a text that cannot fit into the context whatever its tokens are: tokenizing megabytes
+        takes minutes, and nothing can stop it.
+        """
         vocabulary = self.target.vocabulary
+        n_bytes = len(text.encode("utf-8"))
+        if n_bytes > _SURELY_FITS * self.target.n_ctx and n_bytes > vocabulary.longest * self.target.n_ctx:
+            raise UsageError(
+                f"the prompt has {n_bytes} bytes, more than {self.target.n_ctx} tokens can hold", "shorten it"
+            )
         ids = vocabulary.tokenize(text)
         if vocabulary.adds_bos and vocabulary.bos >= 0 and ids[:1] != [vocabulary.bos]:
             ids.insert(0, vocabulary.bos)
         return ids
 
     def answer(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
-        """Decode one answer to `prompt`. Setting the stop flag ends it with reason `cancelled`.
+        """Decode one answer to `prompt`. While the stop flag is set, it ends with reason `cancelled`.
 
         Raises UsageError if the prompt is empty or leaves no room in the context.
         """
@@ -85,7 +105,6 @@ class Session:
                 f"the prompt has {len(prompt)} tokens, the context holds {self.target.n_ctx}",
                 f"shorten it, or raise --ctx (the model was trained for {self.target.n_ctx_train})",
             )
-        self._stop.clear()
         return _explained(self._decode(prompt, options), self.target.path.name)
 
     def _decode(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:

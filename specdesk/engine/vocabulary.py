@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
 from typing import Any
 
 import llama_cpp
@@ -49,6 +50,11 @@ class LlamaVocabulary:
             return b""
         text: bytes | None = llama_cpp.llama_vocab_get_text(self._vocab, token)
         return text or b""
+
+    @cached_property
+    def longest(self) -> int:
+        """Bytes of the longest entry. Looks at all of them."""
+        return max(len(self.text(token)) for token in range(self.n_tokens))
 
     def piece(self, token: int) -> bytes:
         """The bytes the token adds to an answer; empty for control tokens."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from collections.abc import Callable, Generator
@@ -47,12 +48,18 @@ class HubSource:
 
     @property
     def name(self) -> str:
-        """Host and port of the endpoint."""
-        return _host(urlsplit(self._endpoint))
+        """Host and port of the endpoint; all of it where it has none."""
+        with contextlib.suppress(ValueError):
+            return _host(urlsplit(self._endpoint)) or self._endpoint
+        return self._endpoint
 
     def chunks(self, file: ModelFile) -> Generator[bytes]:
         """The file's bytes; the size the hub announces is compared before the first of them."""
-        url = hf_hub_url(self._artifact.repo, file.path, revision=self._artifact.revision, endpoint=self._endpoint)
+        try:
+            url = hf_hub_url(self._artifact.repo, file.path, revision=self._artifact.revision, endpoint=self._endpoint)
+            urlsplit(url)
+        except ValueError as error:
+            raise SourceUnreachableError(f"{self.name} is no address: {error}") from error
         token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
         found = self._ask(url, token, file)
         self._compare_size(found.size, file)
@@ -92,6 +99,10 @@ class HubSource:
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise SourceUnreachableError(
                 f"{self.name} did not answer within {self._answer_s:g} s{_by_proxy(url)}"
+            ) from error
+        except (ValueError, OSError) as error:
+            raise SourceUnreachableError(
+                f"{self.name} could not be asked: {error} (an endpoint, proxy, token or certificate of the environment)"
             ) from error
         except httpx2.RequestError as error:
             raise SourceUnreachableError(

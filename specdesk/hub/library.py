@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdesk import paths
-from specdesk.errors import ModelError
+from specdesk.errors import ModelError, StorageError
 from specdesk.hub.artifacts import Artifact, ModelFile, Pair
 
 
@@ -24,11 +24,17 @@ def file_path(artifact: Artifact, file: ModelFile) -> Path:
 
 
 def is_present(artifact: Artifact, file: ModelFile) -> bool:
-    """Whether the file lies at its place in its full size. Its hash was checked before it got that name."""
+    """Whether the file lies at its place in its full size. Its hash was checked before it got that name.
+
+    Raises: StorageError where the disk does not say.
+    """
+    path = file_path(artifact, file)
     try:
-        return file_path(artifact, file).stat().st_size == file.size_bytes
+        return path.stat().st_size == file.size_bytes
     except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
 
 
 def missing_files(artifact: Artifact) -> tuple[ModelFile, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import ClassVar
 
 from textual.app import App
@@ -36,6 +37,8 @@ class ChatApp(App[None]):
 
     async def on_mount(self) -> None:
         """Load the models once there is something to look at."""
+        # Without this a SIGTERM would leave the terminal as the chat has set it.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
         await self.push_screen(self._chat)
         self._chat.call_after_refresh(self.engine.start)
 

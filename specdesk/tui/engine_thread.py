@@ -9,8 +9,9 @@ from typing import Protocol
 
 import textual.message
 
-from specdesk.core.events import Event, Finished, StopReason
-from specdesk.engine.client import AnswerOptions, EngineInfo, Message
+from specdesk.core.events import Event
+from specdesk.core.interrupted import Interrupted
+from specdesk.engine.client import AnswerOptions, EngineInfo, Message, StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.tui.conversation import Question
 from specdesk.tui.messages import (
@@ -33,15 +34,12 @@ class EngineLike(Protocol):
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
         """Decode the next answer. Raises SpecdeskError."""
 
-    def cancel(self) -> None:
-        """End the answer under way. From any thread."""
-
     def close(self) -> None:
         """Free the models."""
 
 
-Load = Callable[[Callable[[str], None]], EngineLike]
-"""Loads the models, given where to send notices. Raises SpecdeskError."""
+Load = Callable[[Callable[[str], None], StopFlag], EngineLike]
+"""Loads the models, given where to send notices and what stops it. Raises SpecdeskError, and Interrupted if stopped."""
 
 
 class EngineThread:
@@ -55,8 +53,7 @@ class EngineThread:
         self._load = load
         self._post = post
         self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
-        self._engine: EngineLike | None = None
-        self._cancelled = threading.Event()
+        self._stop = StopFlag()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._main, name="engine")
 
@@ -67,15 +64,12 @@ class EngineThread:
 
     def ask(self, question: Question) -> None:
         """Have a question answered: events until Finished, or AnswerFailed. One at a time."""
-        self._cancelled.clear()
+        self._stop.clear()
         self._questions.put(question)
 
     def cancel(self) -> None:
         """End the answer under way, also one that has not begun yet; Finished still comes."""
-        self._cancelled.set()
-        engine = self._engine  # the other thread may unset it at any time
-        if engine is not None:
-            engine.cancel()
+        self._stop.set()
 
     def close(self) -> None:
         """End the answer under way and free the models; returns when that is done. May be called again."""
@@ -88,32 +82,26 @@ class EngineThread:
     def _main(self) -> None:
         try:
             try:
-                self._engine = engine = self._load(self._notify)
+                engine = self._load(self._notify, self._stop)
             except SpecdeskError as error:
                 self._tell(LoadFailed(error))
+                return
+            except Interrupted:  # by closing: nothing else stops a load
                 return
             try:
                 self._tell(EngineLoaded(engine.info))
                 while (question := self._questions.get()) is not None and not self._closing.is_set():
                     self._answer(engine, question)
             finally:
-                self._engine = None
                 engine.close()
         except Exception as error:  # the screen raises it again, where a traceback can be seen
             self._tell(EngineCrashed(error))
 
     def _answer(self, engine: EngineLike, question: Question) -> None:
-        if self._cancelled.is_set():
-            self._tell(EngineEvent(Finished(StopReason.CANCELLED, ())))
-            return
         try:
-            events = engine.chat(question.messages, question.options)
-            # Beginning an answer forgets an earlier cancel, so one that came in between is said again.
-            if self._cancelled.is_set():
-                engine.cancel()
-            for event in events:
-                if not self._tell(EngineEvent(event)) or self._cancelled.is_set():
-                    engine.cancel()
+            for event in engine.chat(question.messages, question.options):
+                if not self._tell(EngineEvent(event)):
+                    self._stop.set()
         except SpecdeskError as error:
             self._tell(AnswerFailed(error))
 

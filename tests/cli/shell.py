@@ -22,6 +22,7 @@ def specdesk(
         input=stdin.decode("latin-1") if isinstance(stdin, bytes) else stdin,
         capture_output=True,
         encoding="latin-1" if isinstance(stdin, bytes) else "utf-8",
+        errors="replace",
         timeout=TIMEOUT_S,
         check=False,
         env=os.environ | (env or {}),

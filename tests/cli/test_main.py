@@ -34,7 +34,7 @@ def test_help_loads_nothing_heavy(args: list[str]) -> None:
     code = f"""
 import sys
 sys.argv = ["specdesk", *{args}, "--help"]
-from specdesk.cli.main import main
+from specdesk.__main__ import main
 try:
     main()
 except SystemExit:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from specdesk.core.decode import Task
+from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
-from specdesk.core.lm import Interrupted, Logits
+from specdesk.core.interrupted import Interrupted
+from specdesk.core.lm import Logits
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
@@ -257,3 +259,54 @@ def test_an_end_token_ends_the_drafting() -> None:
         e for e in events(Task([1, 2], GREEDY, 30), target, draft, 7, vocabulary=vocabulary) if isinstance(e, Step)
     ]
     assert [token.id for token in steps[0].drafted] == answer[: answer.index(answer[1]) + 1]
+
+
+@pytest.mark.parametrize("position", range(4))
+def test_draft_tokens_behind_the_end_of_the_answer_are_ignored(position: int) -> None:
+    """A stop string ends the answer at an accepted token inside a block: what stands behind it counts neither way."""
+    answer = plain([1, 2], 5)
+    text = "".join(chr(97 + token) for token in answer)
+    task = Task([1, 2], GREEDY, 30, (text[: position + 1],))
+    (step,) = [event for event in events(task, toy(), toy(), 4) if isinstance(event, Step)]
+    accepted, ignored = [Outcome.ACCEPTED] * (position + 1), [Outcome.IGNORED] * (3 - position)
+    assert [token.outcome for token in step.drafted] == [*accepted, *ignored]
+    assert [token.source for token in step.tokens] == [Source.ACCEPTED] * (position + 1)
+
+
+def test_times_are_those_of_their_parts() -> None:
+    """Each look at the clock is one second later than the one before, and so is each pass of a model."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1
+        return now[0]
+
+    class Slow(ToyLM):
+        def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
+            now[0] += 100 if n_rows > 1 else 10
+            return super().extend(ids, n_rows)
+
+    logits = random_logits(V, 3, scale=3.0)
+    stream = events(Task([1, 2], GREEDY, 12), Slow(logits, V), Slow(logits, V), 3, clock=clock)
+    first = next(event for event in stream if isinstance(event, Step))
+    assert (first.draft_s, first.target_s, first.step_s) == (31, 101, 133)
+
+
+def test_a_plain_step_has_no_drafter() -> None:
+    steps = [event for event in events(Task([1, 2], GREEDY, 6), toy(), toy(), 4) if isinstance(event, Step)]
+    assert [step.drafter for step in steps] == ["model", None]
+    assert [step.plain for step in steps] == [False, True]
+
+
+def test_a_new_answer_keeps_what_the_draft_has_read() -> None:
+    target, draft = toy(), toy()
+    list(events(Task([1, 2, 3, 4], GREEDY, 6), target, draft, 3))
+    drafter = ModelDrafter(draft, GREEDY)
+    drafter.begin([1, 2, 3, 5, 6])
+    assert list(draft.ids) == [1, 2, 3]
+
+
+def test_drafting_goes_on_to_the_last_cell_of_the_draft() -> None:
+    drafter = ModelDrafter(toy(n_ctx=8), GREEDY)
+    assert [drafter.room(n) for n in (1, 7, 8, 9, 10)] == [8, 2, 1, 0, 0]
+    assert len(list(drafter.propose([1, 2, 3, 4, 5], np.random.default_rng(0)))) == 4

@@ -109,3 +109,14 @@ def test_text_keeps_the_source_of_the_token_it_came_from() -> None:
 def test_senseless_limits_are_refused(limit: int | None, stops: list[str]) -> None:
     with pytest.raises(ValueError, match="must"):
         transcript([b"a"], stops, limit)
+
+
+def test_half_a_character_behind_a_stop_string_is_dropped_too() -> None:
+    assert feed(transcript([b"one ", b"STOP" + EMOJI[:2]], ["STOP"]), [0, 1]) == (["one ", "", ""], StopReason.STOP)
+
+
+def test_what_is_left_of_a_character_belongs_to_who_wrote_it() -> None:
+    t = transcript([b"a", EMOJI[:2]])
+    t.push(0, Source.ACCEPTED)
+    t.push(1, Source.BONUS)
+    assert t.flush() == [Delta("\ufffd", Source.BONUS)]

@@ -93,3 +93,10 @@ def test_acceptance_of_one_step(outcomes: str, accepted: int, rate: float | None
 def test_one_slow_plain_step_does_not_make_a_speedup() -> None:
     total = tally([step("aaaa", 5, 0.5)] * 10 + [step("", 1, s) for s in (0.1, 0.1, 3.0)])
     assert total.plain_tokens_per_s == pytest.approx(10)
+
+
+def test_a_speedup_is_told_from_the_sixteenth_token_on() -> None:
+    steps = [step("aaaa", 5, 0.2), step("", 1, 0.1)] * 2 + [step("", 1, 0.1)] * 3
+    assert tally(steps).generated_tokens == MIN_TOKENS - 1
+    assert tally(steps).speedup is None
+    assert tally([*steps, step("", 1, 0.1)]).speedup is not None

@@ -108,3 +108,20 @@ def test_the_residual_is_a_distribution_without_what_the_draft_overrates(seed: i
 def test_the_residual_of_equals_is_the_target() -> None:
     p = over(0.2, 0.8)
     assert residual(p, over(0.2, 0.8)) is p
+
+
+def test_the_probability_of_a_replacement_is_the_target_s() -> None:
+    verdict = rejection([DraftToken(0, over(0.9, 0.1))], lambda _: over(0.2, 0.8), Scripted(0.9, 0.5))  # type: ignore[arg-type]
+    assert verdict.rejected
+    assert (verdict.token, verdict.p) == (1, 0.8)
+
+
+def test_a_small_excess_is_still_the_residual() -> None:
+    rest = residual(over(0.5001, 0.4999), over(0.5, 0.5))
+    assert list(rest.probs_of(np.arange(2))) == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(("uniform", "token"), [(0.0, 1), (0.4999, 1), (0.5, 2), (0.9999999999999999, 2)])
+def test_drawing_never_takes_what_has_no_probability(uniform: float, token: int) -> None:
+    law = Distribution(np.arange(4), np.array([0.0, 0.5, 0.5, 0.0]))
+    assert law.draw(Scripted(uniform)) == token  # type: ignore[arg-type]

@@ -126,3 +126,11 @@ def test_logits_are_left_alone() -> None:
     before = logits.copy()
     warp(logits, Sampling())
     assert (logits == before).all()
+
+
+def test_min_p_of_one_keeps_all_that_are_likeliest() -> None:
+    assert list(warp(np.array([1.0, 3.0, 3.0, 2.0], np.float32), Sampling(1.0, 0, 1.0, 1.0)).ids) == [1, 2]
+
+
+def test_the_tiniest_temperature_is_greedy_and_quiet() -> None:
+    assert list(warp(np.array([1.0, 3.0, 2.0], np.float32), Sampling(1e-310, 0, 1.0, 0.0)).probs) == [0, 1, 0]

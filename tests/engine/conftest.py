@@ -11,8 +11,9 @@ from typing import Protocol
 import pytest
 
 from specdesk.engine.client import Engine
-from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
+from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.session import Session
+from specdesk.engine.stop import StopFlag
 from specdesk.settings import EngineSettings
 from tests.tiny import gguf_models
 
@@ -47,6 +48,7 @@ class OpenEngine(Protocol):
         n_gpu_layers: int | None = None,
         draft_n_gpu_layers: int | None = None,
         notices: list[str] | None = None,
+        stop: StopFlag | None = None,
     ) -> Engine: ...
 
 
@@ -94,9 +96,10 @@ def open_engine() -> Iterator[OpenEngine]:
             n_gpu_layers: int | None = None,
             draft_n_gpu_layers: int | None = None,
             notices: list[str] | None = None,
+            stop: StopFlag | None = None,
         ) -> Engine:
             settings = EngineSettings(target, draft, n_ctx, n_threads, n_gpu_layers, draft_n_gpu_layers)
             said = notices if notices is not None else []
-            return engines.enter_context(Engine(settings, said.append))
+            return engines.enter_context(Engine(settings, said.append, stop or StopFlag()))
 
         yield opened

@@ -10,11 +10,13 @@ import pytest
 
 from specdesk.core.decode import Task
 from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, Engine, Message
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.llama import LlamaLM, supports_gpu
+from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.errors import ModelError, UsageError
 from tests.answers import ids as written
@@ -262,25 +264,28 @@ class TestConversation:
 
 class TestCancel:
     def test_in_the_middle_and_going_on(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        engine = open_engine(tiny_pair.target, tiny_pair.draft)
+        stop = StopFlag()
+        engine = open_engine(tiny_pair.target, tiny_pair.draft, stop=stop)
         seen: list[Event] = []
         for event in engine.complete("Once upon", GREEDY):
             seen.append(event)
             if len(written(seen)) > 20:
-                engine.cancel()
+                stop.set()
         assert reason(seen) is StopReason.CANCELLED
         assert 20 < len(written(seen)) < 26
+        stop.clear()
         again = list(engine.complete("Once upon", GREEDY))
         assert reason(again) is StopReason.LENGTH
         assert written(again)[: len(written(seen))] == written(seen)
 
     def test_from_another_thread(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        engine = open_engine(tiny_pair.target, tiny_pair.draft, n_ctx=4096)
+        stop = StopFlag()
+        engine = open_engine(tiny_pair.target, tiny_pair.draft, n_ctx=4096, stop=stop)
         under_way = threading.Event()
 
         def cancel() -> None:
             under_way.wait(60)
-            engine.cancel()
+            stop.set()
 
         canceller = threading.Thread(target=cancel, daemon=True)
         canceller.start()
@@ -291,13 +296,19 @@ class TestCancel:
         canceller.join()
         assert reason(seen) is StopReason.CANCELLED
 
-    def test_between_asking_and_reading(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        engine = open_engine(tiny_pair.target, tiny_pair.draft)
-        events = engine.complete("Once upon", GREEDY)
-        engine.cancel()
-        seen = list(events)
+    def test_a_stop_before_it_begins_is_not_lost(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+        stop = StopFlag()
+        engine = open_engine(tiny_pair.target, tiny_pair.draft, stop=stop)
+        stop.set()
+        seen = list(engine.complete("Once upon", GREEDY))
         assert reason(seen) is StopReason.CANCELLED
         assert written(seen) == []
+
+    def test_while_it_loads(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+        stop = StopFlag()
+        stop.set()
+        with pytest.raises(Interrupted):
+            open_engine(tiny_pair.target, tiny_pair.draft, stop=stop)
 
 
 def test_an_engine_is_closed_on_leaving(tiny_pair: TinyPair, open_engine: OpenEngine) -> None:

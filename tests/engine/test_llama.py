@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from gguf import GGMLQuantizationType
 
-from specdesk.core.lm import Interrupted
-from specdesk.engine.llama import N_BATCH, LlamaLM, LoadOptions, StopFlag
+from specdesk.core.interrupted import Interrupted
+from specdesk.engine.llama import N_BATCH, LlamaLM, LoadOptions
+from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from tests.contracts import LanguageModelContract, MakeLM
 from tests.engine.conftest import OpenLM, WriteModel
@@ -25,7 +26,8 @@ from tests.tiny.gguf_models import BYTES, TARGET, TinyPair
 LOAD_ALL = """
 import json, sys
 from pathlib import Path
-from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
+from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 
 for path in sys.argv[1:]:

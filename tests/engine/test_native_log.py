@@ -18,7 +18,8 @@ SETUP = """
 import ctypes, os, sys
 from pathlib import Path
 from specdesk.engine.client import native_output
-from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
+from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.stop import StopFlag
 
 def load():
     LlamaLM(Path(sys.argv[1]), LoadOptions(64, 1, 0), StopFlag()).close()

@@ -9,9 +9,10 @@ from gguf import TokenType
 
 from specdesk.core.events import Step
 from specdesk.core.sampling import Sampling
-from specdesk.engine.llama import LlamaLM, LoadOptions, StopFlag
+from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from tests.engine.conftest import OpenLM, OpenSession, WriteModel
 from tests.tiny.gguf_models import BYTES, DRAFT, RWKV, TARGET, TinyPair, TinyVocabulary

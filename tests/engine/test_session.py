@@ -276,6 +276,7 @@ class TestCancelling:
         ids = prompt + written(seen)
         assert_caches_hold_a_prefix(session, ids)
         monkeypatch.undo()
+        session._stop.clear()
         assert reason(list(session.answer(ids, WARM))) is StopReason.LENGTH
 
     def test_text_held_back_is_given_out(self, session: Session) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.tui.app import ChatApp
 from specdesk.tui.conversation import ChatOptions
@@ -32,13 +33,14 @@ def make_chat() -> Iterator[Callable[..., Chat]]:
         if load_at_once:
             may_load.set()
 
-        def load(notify: Callable[[str], None]) -> ScriptedEngine:
+        def load(notify: Callable[[str], None], stop: StopFlag) -> ScriptedEngine:
             may_load.wait(PATIENCE_S)
             for notice in notices:
                 notify(notice)
             if load_error is not None:
                 raise load_error
             scripted.threads.add(threading.get_ident())
+            scripted.stop = stop
             return scripted
 
         made.append(Chat(scripted, may_load, ChatApp(load, options)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,7 +22,7 @@ from specdesk.core.events import (
     StopReason,
 )
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import AnswerOptions, EngineInfo, Message, ModelInfo
+from specdesk.engine.client import AnswerOptions, EngineInfo, Message, ModelInfo, StopFlag
 from specdesk.tui.conversation import ChatOptions
 
 OPTIONS = ChatOptions(Sampling(temperature=0.7), lookahead=4, seed=42)
@@ -32,16 +34,16 @@ PATIENCE_S = 10.0
 
 @dataclass
 class ScriptedEngine:
-    """An EngineLike: `feed` gives it the next events; a fed error is raised; `cancel` ends the answer."""
+    """An EngineLike: `feed` gives it the next events; a fed error is raised; the stop flag ends the answer."""
 
     info: EngineInfo = field(default_factory=lambda: EngineInfo(TARGET, DRAFT, 4096, 2))
     asked: list[tuple[tuple[Message, ...], AnswerOptions]] = field(default_factory=list)
-    cancels: int = 0
     closed: bool = False
     overlapped: bool = False
     threads: set[int] = field(default_factory=set)
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _script: queue.SimpleQueue[Event | Exception | None] = field(default_factory=queue.SimpleQueue)
+    stop: StopFlag = field(default_factory=StopFlag)
+    stopped: bool = False
+    _script: queue.SimpleQueue[Event | Exception] = field(default_factory=queue.SimpleQueue)
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def feed(self, *script: Event | Exception) -> None:
@@ -51,18 +53,13 @@ class ScriptedEngine:
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
         self.asked.append((tuple(messages), options))
         self.threads.add(threading.get_ident())
-        self._stop.clear()
         return self._answer()
 
     def _answer(self) -> Iterator[Event]:
         self.overlapped |= not self._busy.acquire(blocking=False)
         try:
             while True:
-                item = self._script.get(timeout=PATIENCE_S)
-                if self._stop.is_set():
-                    item = Finished(StopReason.CANCELLED, ())
-                if item is None:
-                    continue
+                item = self._next()
                 if isinstance(item, Exception):
                     raise item
                 yield item
@@ -71,10 +68,16 @@ class ScriptedEngine:
         finally:
             self._busy.release()
 
-    def cancel(self) -> None:
-        self.cancels += 1
-        self._stop.set()
-        self._script.put(None)
+    def _next(self) -> Event | Exception:
+        """What was fed, unless the flag is set first: then the end of a cancelled answer."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if self.stop.is_set():
+                self.stopped = True
+                return Finished(StopReason.CANCELLED, ())
+            with contextlib.suppress(queue.Empty):
+                return self._script.get(timeout=0.005)
+        raise queue.Empty
 
     def close(self) -> None:
         self.threads.add(threading.get_ident())

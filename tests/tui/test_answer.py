@@ -156,7 +156,8 @@ async def test_no_colour_leaves_the_other_cues(make_chat: Make, monkeypatch: pyt
         cues = {text: (bool(s.bold), bool(s.underline), bool(s.strike)) for text, s in see.painted()}
         colours = {str(s.color) for _, s in see.painted()}
     assert cues["aa"] == cues["ee"] == (False, False, False)
-    assert cues["bb"] == cues["dd"] == (True, False, False)
+    assert cues["bb"] == (True, False, False)
+    assert cues["dd"] == (True, True, False)
     assert cues["cc"] == (False, False, True)
     assert cues["ff"] == (False, True, False)
     assert len(colours) == 1

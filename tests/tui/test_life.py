@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
 import pytest
 
 from specdesk.cli.chat import chat as chat_command
-from specdesk.core.events import Event
-from specdesk.engine.client import AnswerOptions, Message
+from specdesk.engine.client import Message
 from specdesk.errors import GenerationError, ModelError, UsageError
 from specdesk.tui.state import State
 from specdesk.tui.widgets.turns import Failure
 from tests.tui.driver import Chat
-from tests.tui.scripted import PATIENCE_S, ScriptedEngine, step
+from tests.tui.scripted import step
 
 Make = Callable[..., Chat]
 
@@ -31,7 +30,7 @@ async def test_quitting_while_it_answers_ends_the_thread_and_the_engine(make_cha
             await see.pilot.press(keys[1])
     assert "engine" not in {thread.name for thread in threading.enumerate()}
     assert chat.engine.closed
-    assert chat.engine.cancels >= 1
+    assert chat.engine.stopped
     assert len(chat.engine.threads) == 1
     assert chat.app.load_error is None
 
@@ -98,32 +97,13 @@ async def test_a_bug_in_the_engine_ends_the_app_with_itself(make_chat: Make) -> 
     assert chat.engine.closed
 
 
-class SlowToBegin(ScriptedEngine):
-    """Like the real one it forgets an earlier cancel when an answer begins, and here that takes a while."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.called = threading.Event()
-        self.may_begin = threading.Event()
-
-    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
-        self.called.set()
-        assert self.may_begin.wait(PATIENCE_S)
-        return super().chat(messages, options)
-
-
-async def test_a_stop_just_before_the_answer_begins_is_not_lost(make_chat: Make) -> None:
-    engine = SlowToBegin()
-    chat = make_chat(engine=engine)
-    async with chat.run() as see:
-        see.prompt.insert("go")
-        await see.pilot.press("enter")
-        await see.until(engine.called.is_set, "the engine is asked")
-        await see.pilot.press("escape")
-        await see.until_state(State.STOPPING)
-        engine.may_begin.set()
-        await see.until_state(State.READY)
-        assert "stopped" in see.shown()
+async def test_quitting_while_it_loads_stops_the_load(make_chat: Make) -> None:
+    chat = make_chat(load_at_once=False)
+    async with chat.run(ready=False) as see:
+        await see.until_state(State.LOADING)
+        await see.pilot.press("ctrl+q")
+        chat.may_load.set()
+    assert chat.engine.stop.is_set()
 
 
 def test_without_a_terminal_the_chat_points_to_run() -> None:

@@ -90,7 +90,9 @@ class ChatScreen(Screen[None]):
         if message.info.draft is None:
             self._transcript.add(Notice(f"note: {NO_DRAFT}"))
         self._enter(State.READY)
-        self._transcript.say_first("Ask something. The colours will show who wrote each token.")
+        self._transcript.say_first(
+            "Ask something. Colours show who wrote each token; struck text was drafted and refused, Ctrl+T hides it."
+        )
 
     def on_load_failed(self, message: LoadFailed) -> None:
         """Say why; all that is left is to quit."""

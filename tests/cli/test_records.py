@@ -1,0 +1,98 @@
+"""A step as a line of the trace, and a whole answer as its last line: every figure by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specdesk.cli.records import step_record
+from specdesk.cli.summary import summary_line
+from specdesk.core.events import AnswerToken, DraftedToken, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.tally import Tally
+from specdesk.core.verify import PLAIN_PARITY, REJECTION_PARITY
+from specdesk.engine.client import EngineInfo, ModelInfo
+
+INFO = EngineInfo(ModelInfo("Big", "big.gguf", 0), ModelInfo("Small", "small.gguf", 0), 256, 1)
+ACCEPTED, REJECTED, IGNORED = Outcome.ACCEPTED, Outcome.REJECTED, Outcome.IGNORED
+DRAFTED = Step(
+    index=1,
+    lookahead=4,
+    reason="fixed",
+    drafter="model",
+    drafted=tuple(
+        DraftedToken(i, f"d{i}", 0.5, None if outcome is IGNORED else 0.25, outcome)
+        for i, outcome in enumerate((ACCEPTED, REJECTED, IGNORED, IGNORED))
+    ),
+    tokens=(AnswerToken(0, "d0", Source.ACCEPTED, 0.25), AnswerToken(9, "r", Source.REPLACEMENT, 0.75)),
+    deltas=(),
+    draft_s=0.1,
+    target_s=0.2,
+    step_s=0.4,
+)
+PLAIN = Step(0, 0, "plain", None, (), (AnswerToken(7, "p", Source.PLAIN, 1.0),), (), 0.0, 0.1, 0.1)
+
+
+def tally(*steps: Step) -> Tally:
+    total = Tally()
+    total.add(PromptRead(5, 5, 0, 0.5))
+    for step in steps:
+        total.add(step)
+    return total
+
+
+def test_a_drafted_step() -> None:
+    record = step_record(DRAFTED, tally(PLAIN, DRAFTED), INFO)
+    assert record["target_model"] == "big.gguf"
+    assert record["draft_model"] == "small.gguf"
+    assert record["acceptance_rate"] == 0.5
+    # 2 tokens in 0.4 s, where a plain one takes 0.1 s.
+    assert record["effective_latency_speedup"] == pytest.approx(0.5)
+    assert record["distribution_parity"] == REJECTION_PARITY
+    assert record["drafted_tokens"] == ["d0", "d1", "d2", "d3"]
+    assert record["accepted_stream"] == ["d0", "r"]
+    assert [token["p"] for token in record["drafted"]] == [0.25, 0.25, None, None]
+    assert [token["decision"] for token in record["drafted"]] == ["accepted", "rejected", "ignored", "ignored"]
+
+
+def test_a_plain_step_is_compared_with_nothing() -> None:
+    record = step_record(PLAIN, tally(PLAIN, PLAIN), INFO)
+    assert record["effective_latency_speedup"] is None
+    assert record["acceptance_rate"] is None
+    assert record["distribution_parity"] == PLAIN_PARITY
+
+
+def test_the_last_line_of_a_slow_answer() -> None:
+    line = summary_line(tally(*[PLAIN] * 4, *[DRAFTED] * 10), StopReason.LENGTH)
+    assert line == (
+        "24 tokens | 1.71 per target pass | accepted 10 of 20 (50%), 20 of 40 drafted ignored | 5.5 tokens/s | "
+        "speedup 0.55x against plain decoding (10.0 tokens/s): slower than plain, here: a smaller -k may help, "
+        "-k 0 is plain | cut at the token limit"
+    )
+
+
+def test_the_last_line_of_a_fast_answer_has_no_advice() -> None:
+    line = summary_line(tally(*[PLAIN] * 4, *[replace(DRAFTED, step_s=0.1)] * 10), StopReason.EOG)
+    assert line.endswith("speedup 1.71x against plain decoding (10.0 tokens/s)")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (StopReason.EOG, "plain decoding"),
+        (StopReason.STOP, "ended at a stop string"),
+        (StopReason.LENGTH, "cut at the token limit"),
+        (StopReason.CONTEXT, "cut: the context is full"),
+        (StopReason.CANCELLED, "stopped"),
+    ],
+)
+def test_how_it_ended(reason: StopReason, said: str) -> None:
+    assert summary_line(tally(PLAIN), reason).split(" | ")[-1] == said
+
+
+def test_too_short_to_judge() -> None:
+    assert "speedup - (too short to judge)" in summary_line(tally(DRAFTED), StopReason.EOG)
+
+
+def test_one_token_is_one_token() -> None:
+    assert summary_line(tally(PLAIN), StopReason.EOG).startswith("1 token |")
