@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from specdesk.cli import options as opt
+from specdesk.core.names import DEFAULT_RULE
 from specdesk.errors import UsageError
 from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
@@ -22,6 +23,7 @@ def chat(
     top_p: opt.TopP = opt.SAMPLING.top_p,
     min_p: opt.MinP = opt.SAMPLING.min_p,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
+    verify: opt.Verify = DEFAULT_RULE,
     ctx: opt.Ctx = DEFAULT_N_CTX,
     threads: opt.Threads = None,
     gpu_layers: opt.GpuLayers = None,
@@ -55,7 +57,8 @@ def chat(
 
     native_output(verbose=False)
     app = ChatApp(
-        lambda notify, stop: Engine(settings, notify, stop), ChatOptions(sampling, lookahead, seed, system, max_tokens)
+        lambda notify, stop: Engine(settings, notify, stop),
+        ChatOptions(sampling, lookahead, seed, system, max_tokens, verify),
     )
     app.run()
     if app.load_error is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.errors import UsageError
 
@@ -151,6 +152,15 @@ Lookahead = Annotated[
         metavar="N",
         callback=within(0, 64),
         help="Tokens to draft per target pass, 64 at most; 0 is plain decoding.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Verify = Annotated[
+    RuleName,
+    typer.Option(
+        "--verify",
+        help="How drafts are judged, all exact: block accepts the most, rejection goes token by token; with coupled "
+        "the answer depends on the seed alone, not on the draft or -k, but for numerical ties.",
         rich_help_panel=_SAMPLING,
     ),
 ]

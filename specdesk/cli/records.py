@@ -11,7 +11,6 @@ from typing import Any, Self
 from specdesk.core.answer import Answer
 from specdesk.core.events import Step
 from specdesk.core.tally import Tally
-from specdesk.core.verify import PLAIN_PARITY, REJECTION_PARITY
 from specdesk.engine.client import AnswerOptions, EngineInfo
 from specdesk.errors import StorageError, UsageError
 
@@ -28,6 +27,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
         "settings": {
             **asdict(options.sampling),
             "seed": options.seed,
+            "verify": options.verify.value,
             "lookahead": options.lookahead if info.draft is not None else 0,
             "max_tokens": options.max_tokens,
             "stop": list(options.stop_strings),
@@ -54,7 +54,7 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
         "tokens_generated_in_single_target_pass": len(step.tokens),
         "acceptance_rate": step.acceptance_rate,
         "effective_latency_speedup": tally.speedup_of(step),
-        "distribution_parity": PLAIN_PARITY if step.plain else REJECTION_PARITY,
+        "distribution_parity": step.parity,
         "drafted": [
             {"id": t.id, "text": t.text, "p": t.p, "q": t.q, "decision": t.outcome.value} for t in step.drafted
         ],

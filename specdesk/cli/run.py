@@ -12,6 +12,7 @@ import typer
 
 from specdesk.cli import options as opt
 from specdesk.cli.console import ColorWhen
+from specdesk.core.names import DEFAULT_RULE
 from specdesk.errors import UsageError
 from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
@@ -39,6 +40,7 @@ def run(
         ),
     ] = None,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
+    verify: opt.Verify = DEFAULT_RULE,
     ctx: opt.Ctx = DEFAULT_N_CTX,
     threads: opt.Threads = None,
     gpu_layers: opt.GpuLayers = None,
@@ -98,7 +100,12 @@ def run(
                 draft_gpu_layers=draft_gpu_layers,
             ),
             AnswerOptions(
-                sampling, secrets.randbits(32) if seed is None else seed, lookahead, max_tokens, tuple(stop or ())
+                sampling,
+                secrets.randbits(32) if seed is None else seed,
+                lookahead,
+                max_tokens,
+                tuple(stop or ()),
+                verify,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
         )

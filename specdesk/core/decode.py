@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
-import numpy as np
-
-from specdesk.core.drafters.protocol import Drafter
+from specdesk.core.drafters.protocol import Drafter, Draw
 from specdesk.core.events import (
     AnswerToken,
     Delta,
@@ -21,12 +20,13 @@ from specdesk.core.events import (
     StopReason,
 )
 from specdesk.core.interrupted import Interrupted
-from specdesk.core.lm import LanguageModel, Vocabulary, rewind
+from specdesk.core.lm import LanguageModel, Logits, Vocabulary, rewind
 from specdesk.core.lookahead import Lookahead
+from specdesk.core.rules import PARITY, PLAIN_PARITY, Rule
 from specdesk.core.sampling import Sampling
 from specdesk.core.stops import AnswerText
-from specdesk.core.verify import DraftToken, Verdict, rejection
-from specdesk.core.warp import warp
+from specdesk.core.verify import DraftToken, TargetAt, Verdict
+from specdesk.core.warp import Distribution, warp
 
 PROMPT_CHUNK = 256
 """Tokens of a prompt fed per target pass: how often its progress is reported."""
@@ -51,15 +51,16 @@ def decode(
     vocabulary: Vocabulary,
     drafter: Drafter,
     lookahead: Lookahead,
-    rng: np.random.Generator,
+    rule: Rule,
     clock: Callable[[], float],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Decode one answer; yields PromptRead once or more, then a Step per target pass, then Finished.
 
-    The answer has the distribution of `target` under `task.sampling`, whatever the drafter proposes; the same rng state
-    gives the same answer. What the target's cache already shares with the prompt is not read again. Between steps, and
-    when the iterator ends, is closed or raises, both caches hold a prefix of prompt plus answer, less its last token.
+    The answer has the distribution of `target` under `task.sampling`, whatever the drafter proposes; a rule in the same
+    state gives the same answer. What the target's cache already shares with the prompt is not read again. Between
+    steps, and when the iterator ends, is closed or raises, both caches hold a prefix of prompt plus answer, less its
+    last token.
 
     `clock` counts seconds. `cancelled` is asked between passes; a model may raise Interrupted inside one.
 
@@ -85,11 +86,12 @@ def decode(
             started = clock()
             room = _room(text, target, drafter, len(committed))
             plan = lookahead.plan(index, room)
-            drafts = _draft(drafter, committed, plan.n_draft, vocabulary, rng)
+            start = len(committed) - len(task.prompt)
+            drafts = _draft(drafter, committed, plan.n_draft, vocabulary, partial(_propose, rule, start))
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
-            verdict = rejection(drafts, lambda row: warp(rows[row], task.sampling), rng)  # noqa: B023
+            verdict = rule.judge(drafts, _warped(rows, task.sampling), start)
             tokens, deltas, reason = _take(verdict, text, vocabulary, plain=not drafts)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
@@ -100,6 +102,7 @@ def decode(
                 lookahead=plan.n_draft,
                 reason=plan.reason,
                 drafter=drafter.name if drafts else None,
+                parity=PARITY[rule.name] if drafts else PLAIN_PARITY,
                 drafted=_outcomes(drafts, verdict, len(tokens), vocabulary),
                 tokens=tuple(tokens),
                 deltas=tuple(deltas),
@@ -136,18 +139,25 @@ def _room(text: AnswerText, target: LanguageModel, drafter: Drafter, n_committed
     return room if text.n_left is None else min(room, text.n_left - 1)
 
 
-def _draft(
-    drafter: Drafter, committed: list[int], n: int, vocabulary: Vocabulary, rng: np.random.Generator
-) -> list[DraftToken]:
+def _draft(drafter: Drafter, committed: list[int], n: int, vocabulary: Vocabulary, draw: Draw) -> list[DraftToken]:
     drafts: list[DraftToken] = []
     if n == 0:
         return drafts
-    for draft in drafter.propose(committed, rng):
+    for draft in drafter.propose(committed, draw):
         # Every drawn token is kept and tested. Stopping may depend on it; dropping it would bias the answer.
         drafts.append(draft)
         if len(drafts) == n or vocabulary.is_eog(draft.token):
             break
     return drafts
+
+
+def _propose(rule: Rule, start: int, q: Distribution, index: int) -> int:
+    return rule.propose(q, start + index)
+
+
+def _warped(rows: Logits, sampling: Sampling) -> TargetAt:
+    """The rows of a pass as distributions, each warped once, and only if it is asked for."""
+    return cache(lambda row: warp(rows[row], sampling))
 
 
 def _take(

@@ -92,6 +92,8 @@ class Step:
     """Why that many."""
     drafter: str | None
     """Which drafter proposed; None in a plain step."""
+    parity: str
+    """What the accept rule guarantees of the tokens, in words."""
     drafted: tuple[DraftedToken, ...]
     tokens: tuple[AnswerToken, ...]
     deltas: tuple[Delta, ...]

@@ -1,9 +1,7 @@
 """The accept rules: which draft tokens stand, and the token that follows them.
 
-Pure: distributions and rng in, Verdict out.
-
-Notation of Leviathan et al. (arXiv:2211.17192): p is the target's probability, q the draft's, gamma the draft length,
-called lookahead here.
+Pure: distributions and chance in, Verdict out. Notation of Leviathan et al. (arXiv:2211.17192): p is the target's
+probability, q the draft's, gamma the draft length, called lookahead here.
 """
 
 from __future__ import annotations
@@ -12,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from specdesk.core.chance import Chance, GumbelNoise
 from specdesk.core.warp import Distribution
 
 
@@ -56,7 +56,7 @@ TargetAt = Callable[[int], Distribution]
 """Row i of the target pass, warped: the law of the token at draft position i, given the draft tokens before it."""
 
 
-def rejection(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+def rejection(drafts: Sequence[DraftToken], target_at: TargetAt, chance: Chance) -> Verdict:
     """Accept each draft token with probability min(1, p/q); at the first refusal draw from the residual.
 
     Whatever the drafts and however many, the tokens that stand have the target's distribution. The rows behind a
@@ -68,31 +68,82 @@ def rejection(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.
     for position, draft in enumerate(drafts):
         target = target_at(position)
         p, q = target.prob(draft.token), draft.q.prob(draft.token)
-        # Strictly below: a token with p = 0 falls even when the uniform number is 0.
-        accepted = rng.random() * q < p
+        accepted = chance.happens(p / q)
         tests.append(TestedToken(draft.token, p, q, accepted))
         if not accepted:
-            token = residual(target, draft.q).draw(rng)
+            token = chance.draw(residual(target, draft.q))
             return Verdict(tuple(tests), token, target.prob(token))
     last = target_at(len(drafts))
-    token = last.draw(rng)
+    token = chance.draw(last)
     return Verdict(tuple(tests), token, last.prob(token))
 
 
-def residual(p: Distribution, q: Distribution) -> Distribution:
-    """The normalised positive part of p - q: what a rejected token is replaced from."""
-    excess = np.maximum(p.probs - q.probs_of(p.ids), 0.0)
+def block(drafts: Sequence[DraftToken], target_at: TargetAt, chance: Chance) -> Verdict:
+    """Judge the block as a whole: the longest prefix whose own coin comes up stands.
+
+    The tokens that stand have the target's distribution, and on average they are never fewer than by `rejection`. That
+    holds for a length that depends on what was drawn as well: where drafting stopped, a prefix has no continuation to
+    weigh, so its coin is its weight.
+
+    Source: Sun et al., arXiv:2403.10444, Algorithm 2. There h is 0/0 where a prefix weighs 1 and p nowhere exceeds q
+    behind it, that is where both are equal: nothing could be drawn from the residual, so the prefix stands.
+    """
+    weights = [1.0]
+    seen: list[tuple[float, float]] = []
+    n_standing = 0
+    for position, draft in enumerate(drafts):
+        p, q = target_at(position).prob(draft.token), draft.q.prob(draft.token)
+        seen.append((p, q))
+        weights.append(min(1.0, weights[-1] * p / q))
+        if chance.happens(_stands(weights[-1], position + 1, drafts, target_at)):
+            n_standing = position + 1
+    tests = [
+        TestedToken(draft.token, p, q, accepted=position < n_standing)
+        for position, (draft, (p, q)) in enumerate(zip(drafts, seen, strict=True))
+    ][: n_standing + 1]
+    follower = target_at(n_standing)
+    if n_standing == len(drafts):
+        token = chance.draw(follower)
+    else:
+        token = chance.draw(residual(follower, drafts[n_standing].q, weights[n_standing]))
+    return Verdict(tuple(tests), token, follower.prob(token))
+
+
+def _stands(weight: float, length: int, drafts: Sequence[DraftToken], target_at: TargetAt) -> float:
+    """The probability h that the prefix of this length stands, given that no longer one does."""
+    if length == len(drafts):
+        return weight
+    left = float(_excess(target_at(length), drafts[length].q, weight).sum())
+    return 1.0 if weight == 1.0 and left == 0.0 else left / (left + 1.0 - weight)
+
+
+def coupled(drafts: Sequence[DraftToken], target_at: TargetAt, noise: GumbelNoise, start: int) -> Verdict:
+    """Accept while the target, drawing with the noise the draft drew with, draws the same tokens.
+
+    Every token is the target's own draw at its position, so the answer depends on seed and target alone: not on the
+    draft, its length, or whether there is one. `start` is the position in the answer of the first draft token.
+    """
+    tests: list[TestedToken] = []
+    for position, draft in enumerate(drafts):
+        target = target_at(position)
+        token = noise.choose(target, start + position)
+        accepted = token == draft.token
+        tests.append(TestedToken(draft.token, target.prob(draft.token), draft.q.prob(draft.token), accepted))
+        if not accepted:
+            return Verdict(tuple(tests), token, target.prob(token))
+    last = target_at(len(drafts))
+    token = noise.choose(last, start + len(drafts))
+    return Verdict(tuple(tests), token, last.prob(token))
+
+
+def residual(p: Distribution, q: Distribution, weight: float = 1.0) -> Distribution:
+    """The normalised positive part of weight * p - q: what a rejected token is replaced from."""
+    excess = _excess(p, q, weight)
     total = excess.sum()
     if total <= 0:  # p equals q up to rounding: a rejection here has probability 0 up to rounding, and p is the limit
         return p
     return Distribution(p.ids, excess / total)
 
 
-REJECTION_PARITY = (
-    "exact: accept with min(1, p/q), else draw from the residual; the output has the target's distribution for any "
-    "draft (Leviathan et al. 2211.17192, Chen et al. 2302.01318)"
-)
-"""What `rejection` guarantees, in words, for traces."""
-
-PLAIN_PARITY = "exact: no draft; the token is drawn from the target's distribution"
-"""The same for a plain step."""
+def _excess(p: Distribution, q: Distribution, weight: float) -> NDArray[np.float64]:
+    return np.maximum(weight * p.probs - q.probs_of(p.ids), 0.0)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.events import Event
 from specdesk.core.lookahead import FixedLookahead
+from specdesk.core.names import DEFAULT_RULE, RuleName
+from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.pairing import check_pair
@@ -35,6 +35,7 @@ class AnswerOptions:
     """K; 0 is plain decoding, and so is any K without a draft."""
     max_tokens: int | None = None
     stop_strings: tuple[str, ...] = ()
+    verify: RuleName = DEFAULT_RULE
 
 
 class Session:
@@ -115,7 +116,7 @@ class Session:
             vocabulary=self.target.vocabulary,
             drafter=drafter,
             lookahead=FixedLookahead(0 if self.draft is None else options.lookahead),
-            rng=np.random.default_rng(options.seed),
+            rule=rule_of(options.verify, options.seed),
             clock=time.perf_counter,
             cancelled=self._stop.is_set,
         )

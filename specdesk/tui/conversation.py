@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
+from specdesk.core.names import DEFAULT_RULE, RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Message
 
@@ -19,6 +20,7 @@ class ChatOptions:
     """The seed of every answer; None: a new one for each."""
     system: str | None = None
     max_tokens: int | None = None
+    verify: RuleName = DEFAULT_RULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Conversation:
         seed = secrets.randbits(32) if options.seed is None else options.seed
         return Question(
             (*system, *self._turns),
-            AnswerOptions(options.sampling, seed, options.lookahead, options.max_tokens),
+            AnswerOptions(options.sampling, seed, options.lookahead, options.max_tokens, verify=options.verify),
         )
 
     def answered(self, text: str) -> None:

@@ -16,17 +16,17 @@ TIMEOUT_S = 60
 def specdesk(
     *args: object, stdin: str | bytes = "", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `specdesk` to its end, without a terminal."""
-    return subprocess.run(
+    """Run `specdesk` to its end, without a terminal. Its output is decoded and otherwise left as it is."""
+    done = subprocess.run(
         [*COMMAND, *(str(arg) for arg in args)],
-        input=stdin.decode("latin-1") if isinstance(stdin, bytes) else stdin,
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
-        encoding="latin-1" if isinstance(stdin, bytes) else "utf-8",
-        errors="replace",
         timeout=TIMEOUT_S,
         check=False,
         env=os.environ | (env or {}),
     )
+    out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def started(*args: object) -> subprocess.Popen[str]:

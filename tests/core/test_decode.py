@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pytest
 
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.protocol import Draw
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
+from specdesk.core.names import RuleName
+from specdesk.core.rules import PARITY, PLAIN_PARITY
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
@@ -45,7 +47,7 @@ class Adversary:
     def room(self, n_committed: int) -> int:
         return 100
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         while True:
             yield DraftToken(self._token, certain(self._token))
 
@@ -296,6 +298,7 @@ def test_a_plain_step_has_no_drafter() -> None:
     steps = [event for event in events(Task([1, 2], GREEDY, 6), toy(), toy(), 4) if isinstance(event, Step)]
     assert [step.drafter for step in steps] == ["model", None]
     assert [step.plain for step in steps] == [False, True]
+    assert [step.parity for step in steps] == [PARITY[RuleName.REJECTION], PLAIN_PARITY]
 
 
 def test_a_new_answer_keeps_what_the_draft_has_read() -> None:
@@ -309,4 +312,4 @@ def test_a_new_answer_keeps_what_the_draft_has_read() -> None:
 def test_drafting_goes_on_to_the_last_cell_of_the_draft() -> None:
     drafter = ModelDrafter(toy(n_ctx=8), GREEDY)
     assert [drafter.room(n) for n in (1, 7, 8, 9, 10)] == [8, 2, 1, 0, 0]
-    assert len(list(drafter.propose([1, 2, 3, 4, 5], np.random.default_rng(0)))) == 4
+    assert len(list(drafter.propose([1, 2, 3, 4, 5], lambda q, _: int(q.ids[0])))) == 4

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from specdesk.core import decode as decode_module
-from specdesk.core import verify
+from specdesk.core import rules, verify
+from specdesk.core.chance import Chance, GumbelNoise
 from specdesk.core.decode import Task
 from specdesk.core.drafters import model as drafter_module
 from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.protocol import Draw
+from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken, TargetAt, Verdict, rejection
 from specdesk.core.warp import Distribution, warp
@@ -34,19 +37,33 @@ def models() -> tuple[ToyLM, ToyLM]:
     return ToyLM(random_logits(4, 7), 4), ToyLM(random_logits(4, 7, noise=0.8), 4)
 
 
-def p_value(sampling: Sampling, k: int, *, n: int = N) -> float:
+def p_value(sampling: Sampling, k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION) -> float:
     target, draft = models()
     rng = np.random.default_rng(11)
     task = Task(PROMPT, sampling, max_tokens=4)
     # The fourth token keeps the limit from shortening the drafts of the third.
-    samples = [tuple(token.id for token in written(events(task, target, draft, k, seed=rng))[:3]) for _ in range(n)]
+    samples = [
+        tuple(token.id for token in written(events(task, target, draft, k, seed=rng, rule=rule))[:3]) for _ in range(n)
+    ]
     return joint_law_p_value(samples, joint_law(target, PROMPT, sampling, 3))
 
 
-@pytest.mark.parametrize("sampling", [WARPED, OPEN], ids=["warped", "open"])
-@pytest.mark.parametrize("k", [0, 1, 2, 4])
-def test_three_tokens_follow_the_target(sampling: Sampling, k: int) -> None:
-    assert p_value(sampling, k) > ALARM
+@pytest.mark.parametrize(
+    ("rule", "k", "sampling"),
+    [
+        (RuleName.REJECTION, 0, WARPED),
+        (RuleName.REJECTION, 1, OPEN),
+        (RuleName.REJECTION, 2, WARPED),
+        (RuleName.REJECTION, 4, OPEN),
+        (RuleName.BLOCK, 2, OPEN),
+        (RuleName.BLOCK, 4, WARPED),
+        (RuleName.COUPLED, 0, OPEN),
+        (RuleName.COUPLED, 1, WARPED),
+        (RuleName.COUPLED, 3, OPEN),
+    ],
+)
+def test_three_tokens_follow_the_target(rule: RuleName, k: int, sampling: Sampling) -> None:
+    assert p_value(sampling, k, rule=rule) > ALARM
 
 
 def test_greedy_writes_the_target_s_own_path() -> None:
@@ -62,12 +79,13 @@ def test_greedy_writes_the_target_s_own_path() -> None:
 class TestFaultsAreCaught:
     """Each breaks the algorithm in one place. The law test must see it."""
 
-    def test_residual_replaced_by_the_target(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(verify, "residual", lambda p, q: p)
-        assert p_value(OPEN, 2, n=N_FAULT) < ALARM
+    @pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+    def test_residual_replaced_by_the_target(self, monkeypatch: pytest.MonkeyPatch, rule: RuleName) -> None:
+        monkeypatch.setattr(verify, "residual", lambda p, q, weight=1.0: p)
+        assert p_value(OPEN, 2, n=N_FAULT, rule=rule) < ALARM
 
     def test_residual_not_cut_at_zero(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def absolute(p: Distribution, q: Distribution) -> Distribution:
+        def absolute(p: Distribution, q: Distribution, weight: float = 1.0) -> Distribution:
             excess = np.abs(p.probs - q.probs_of(p.ids))
             return Distribution(p.ids, excess / excess.sum())
 
@@ -76,38 +94,38 @@ class TestFaultsAreCaught:
 
     @pytest.mark.parametrize("fault", ["accept all", "accept with p", "ratio upside down"])
     def test_acceptance_ratio(self, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
-        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, chance: Chance) -> Verdict:
             for position, draft in enumerate(drafts):
                 p, q = target_at(position).prob(draft.token), draft.q.prob(draft.token)
                 ratio = {"accept all": 1.0, "accept with p": p, "ratio upside down": q / p if p else 0.0}[fault]
-                if rng.random() >= ratio:
+                if not chance.happens(ratio):
                     rest = verify.residual(target_at(position), draft.q)
                     kept = tuple(verify.TestedToken(d.token, 0, 0, accepted=True) for d in drafts[:position])
-                    return Verdict((*kept, verify.TestedToken(draft.token, p, q, accepted=False)), rest.draw(rng), 0)
+                    return Verdict((*kept, verify.TestedToken(draft.token, p, q, accepted=False)), chance.draw(rest), 0)
             kept = tuple(verify.TestedToken(d.token, 0, 0, accepted=True) for d in drafts)
-            return Verdict(kept, target_at(len(drafts)).draw(rng), 0)
+            return Verdict(kept, chance.draw(target_at(len(drafts))), 0)
 
-        monkeypatch.setattr(decode_module, "rejection", broken)
+        monkeypatch.setattr(rules, "rejection", broken)
         assert p_value(OPEN, 2, n=N_FAULT) < ALARM
 
     def test_bonus_row_not_warped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
-            verdict = rejection(drafts, target_at, rng)
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, chance: Chance) -> Verdict:
+            verdict = rejection(drafts, target_at, chance)
             if verdict.rejected or not drafts:
                 return verdict
-            return Verdict(verdict.tests, unwarped.draw(rng), 0)
+            return Verdict(verdict.tests, chance.draw(unwarped), 0)
 
         target, _ = models()
         unwarped = warp(target.logits(PROMPT), OPEN)
-        monkeypatch.setattr(decode_module, "rejection", broken)
+        monkeypatch.setattr(rules, "rejection", broken)
         assert p_value(WARPED, 1, n=N_FAULT) < ALARM
 
     def test_q_of_another_temperature(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def propose(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
+        def propose(self: ModelDrafter, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
             feed = list(committed[len(self._lm.ids) :])
-            while True:
+            for index in range(self.room(len(committed))):
                 row = self._lm.extend(feed, 1)[0]
-                token = warp(row, OPEN).draw(rng)
+                token = draw(warp(row, OPEN), index)
                 yield DraftToken(token, warp(row, Sampling(0.4, 0, 1.0, 0.0)))
                 feed = [token]
 
@@ -117,8 +135,8 @@ class TestFaultsAreCaught:
     def test_a_drawn_token_dropped_because_of_what_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
         propose = ModelDrafter.propose
 
-        def picky(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
-            for draft in propose(self, committed, rng):
+        def picky(self: ModelDrafter, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+            for draft in propose(self, committed, draw):
                 if draft.q.prob(draft.token) < 0.4:
                     return
                 yield draft
@@ -138,3 +156,12 @@ class TestFaultsAreCaught:
 
         monkeypatch.setattr(decode_module, "_cut_back", late)
         assert p_value(OPEN, 2, n=N_FAULT) < ALARM
+
+    def test_block_coin_that_is_the_weight_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(verify, "_stands", lambda weight, length, drafts, target_at: weight)
+        assert p_value(OPEN, 3, n=N_FAULT, rule=RuleName.BLOCK) < ALARM
+
+    def test_gumbel_noise_used_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        at = GumbelNoise.at
+        monkeypatch.setattr(GumbelNoise, "at", lambda self, position, ids: at(self, 0, ids))
+        assert p_value(OPEN, 2, n=N_FAULT, rule=RuleName.COUPLED) < ALARM

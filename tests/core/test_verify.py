@@ -17,13 +17,19 @@ def over(*probs: float) -> Distribution:
 
 
 class Scripted:
-    """A generator whose uniform numbers are given; it fails when asked for more."""
+    """Chance by uniform numbers that are given; it fails when asked for more."""
 
     def __init__(self, *numbers: float) -> None:
         self._numbers: Iterator[float] = iter(numbers)
 
     def random(self) -> float:
         return next(self._numbers)
+
+    def happens(self, probability: float) -> bool:
+        return self.random() < probability
+
+    def draw(self, law: Distribution) -> int:
+        return law.draw(self)  # type: ignore[arg-type]
 
     def spent(self) -> bool:
         return next(self._numbers, None) is None
@@ -56,15 +62,15 @@ def test_accepting_and_replacing_gives_exactly_the_target(seed: int) -> None:
 def test_accepts_below_the_ratio_and_not_at_it() -> None:
     p, q = over(0.25, 0.75), over(0.5, 0.5)
     drafts = [DraftToken(0, q)]
-    below = rejection(drafts, lambda _: p, Scripted(0.4999, 0.0))  # type: ignore[arg-type]
-    at = rejection(drafts, lambda _: p, Scripted(0.5, 0.0))  # type: ignore[arg-type]
+    below = rejection(drafts, lambda _: p, Scripted(0.4999, 0.0))
+    at = rejection(drafts, lambda _: p, Scripted(0.5, 0.0))
     assert (n_accepted(below), below.rejected, below.token) == (1, False, 0)
     assert (n_accepted(at), at.rejected, at.token) == (0, True, 1)
     assert (at.tests[0].p, at.tests[0].q) == (0.25, 0.5)
 
 
 def test_a_token_the_target_never_writes_falls_even_at_zero() -> None:
-    verdict = rejection([DraftToken(0, over(0.5, 0.5))], lambda _: over(0, 1), Scripted(0.0, 0.0))  # type: ignore[arg-type]
+    verdict = rejection([DraftToken(0, over(0.5, 0.5))], lambda _: over(0, 1), Scripted(0.0, 0.0))
     assert (n_accepted(verdict), verdict.token) == (0, 1)
 
 
@@ -76,7 +82,7 @@ def test_rows_behind_a_rejection_are_never_asked_for() -> None:
         return over(0, 1) if row == 1 else over(1, 0)
 
     rng = Scripted(0.3, 0.3, 0.0)
-    verdict = rejection([DraftToken(0, over(1, 0))] * 4, target_at, rng)  # type: ignore[arg-type]
+    verdict = rejection([DraftToken(0, over(1, 0))] * 4, target_at, rng)
     assert asked == [0, 1]
     assert (n_accepted(verdict), verdict.rejected, verdict.token) == (1, True, 1)
     assert rng.spent()
@@ -84,13 +90,13 @@ def test_rows_behind_a_rejection_are_never_asked_for() -> None:
 
 def test_a_block_that_stands_gets_one_bonus_token_from_the_last_row() -> None:
     verdict = rejection(
-        [DraftToken(2, certain(2))] * 3, lambda row: certain(2 if row < 3 else 5), np.random.default_rng(0)
+        [DraftToken(2, certain(2))] * 3, lambda row: certain(2 if row < 3 else 5), Scripted(0.9, 0.9, 0.9, 0.5)
     )
     assert (n_accepted(verdict), verdict.rejected, verdict.token, verdict.p) == (3, False, 5, 1.0)
 
 
 def test_without_drafts_it_is_plain_sampling() -> None:
-    verdict = rejection([], lambda _: over(0.1, 0.9), Scripted(0.5))  # type: ignore[arg-type]
+    verdict = rejection([], lambda _: over(0.1, 0.9), Scripted(0.5))
     assert not verdict.tests
     assert (verdict.rejected, verdict.token) == (False, 1)
     assert verdict.p == pytest.approx(0.9)
@@ -111,7 +117,7 @@ def test_the_residual_of_equals_is_the_target() -> None:
 
 
 def test_the_probability_of_a_replacement_is_the_target_s() -> None:
-    verdict = rejection([DraftToken(0, over(0.9, 0.1))], lambda _: over(0.2, 0.8), Scripted(0.9, 0.5))  # type: ignore[arg-type]
+    verdict = rejection([DraftToken(0, over(0.9, 0.1))], lambda _: over(0.2, 0.8), Scripted(0.9, 0.5))
     assert verdict.rejected
     assert (verdict.token, verdict.p) == (1, 0.8)
 

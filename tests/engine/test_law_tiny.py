@@ -13,11 +13,13 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from specdesk.core import decode as decode_module
-from specdesk.core import verify
+from specdesk.core import rules, verify
+from specdesk.core.chance import Chance
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.protocol import Draw
 from specdesk.core.events import Step
+from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken, TargetAt, Verdict, rejection
 from specdesk.core.warp import Distribution, warp
@@ -41,7 +43,7 @@ SAFE_GAP = 0.05
 class PValue(Protocol):
     """Of n samples decoded with lookahead k."""
 
-    def __call__(self, k: int, *, n: int = N) -> float: ...
+    def __call__(self, k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION) -> float: ...
 
 
 @pytest.fixture
@@ -53,13 +55,13 @@ def p_value(tiny_pair: TinyPair, open_lm: OpenLM) -> PValue:
     # The limit lies so far behind the tokens that count that it shortens no draft before them.
     task = Task(prompt, SAMPLING, max_tokens=LENGTH + 8)
 
-    def sample(k: int, rng: np.random.Generator) -> tuple[int, ...]:
-        stream = events(task, target, draft, k, seed=rng, vocabulary=target.vocabulary)
+    def sample(k: int, rng: np.random.Generator, rule: RuleName) -> tuple[int, ...]:
+        stream = events(task, target, draft, k, seed=rng, vocabulary=target.vocabulary, rule=rule)
         return tuple(islice((t.id for event in stream if isinstance(event, Step) for t in event.tokens), LENGTH))
 
-    def of(k: int, *, n: int = N) -> float:
+    def of(k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION) -> float:
         rng = np.random.default_rng(2211)
-        return joint_law_p_value([sample(k, rng) for _ in range(n)], law)
+        return joint_law_p_value([sample(k, rng, rule) for _ in range(n)], law)
 
     return of
 
@@ -88,9 +90,20 @@ def reheated(distribution: Distribution, factor: float) -> Distribution:
     return Distribution(distribution.ids, weights / weights.sum())
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 4])
-def test_three_tokens_follow_the_target(p_value: PValue, k: int) -> None:
-    assert p_value(k) > ALARM
+@pytest.mark.parametrize(
+    ("rule", "k"),
+    [
+        (RuleName.REJECTION, 0),
+        (RuleName.REJECTION, 1),
+        (RuleName.REJECTION, 4),
+        (RuleName.BLOCK, 2),
+        (RuleName.BLOCK, 4),
+        (RuleName.COUPLED, 0),
+        (RuleName.COUPLED, 4),
+    ],
+)
+def test_three_tokens_follow_the_target(p_value: PValue, rule: RuleName, k: int) -> None:
+    assert p_value(k, rule=rule) > ALARM
 
 
 class TestFaultsAreCaught:
@@ -98,40 +111,40 @@ class TestFaultsAreCaught:
 
     @pytest.mark.parametrize("k", [1, 4])
     def test_residual_replaced_by_the_target(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch, k: int) -> None:
-        monkeypatch.setattr(verify, "residual", lambda p, q: p)
+        monkeypatch.setattr(verify, "residual", lambda p, q, weight=1.0: p)
         assert p_value(k) < ALARM
 
     @pytest.mark.parametrize("ratio", [lambda p, q: 1.0, lambda p, q: p], ids=["always accept", "q ignored"])
     def test_acceptance_ratio(
         self, p_value: PValue, monkeypatch: pytest.MonkeyPatch, ratio: Callable[[float, float], float]
     ) -> None:
-        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, chance: Chance) -> Verdict:
             tests: list[verify.TestedToken] = []
             for position, draft in enumerate(drafts):
                 p, q = target_at(position).prob(draft.token), draft.q.prob(draft.token)
-                tests.append(verify.TestedToken(draft.token, p, q, rng.random() < ratio(p, q)))
+                tests.append(verify.TestedToken(draft.token, p, q, chance.happens(ratio(p, q))))
                 if not tests[-1].accepted:
-                    return Verdict(tuple(tests), verify.residual(target_at(position), draft.q).draw(rng), 0.0)
-            return Verdict(tuple(tests), target_at(len(drafts)).draw(rng), 0.0)
+                    return Verdict(tuple(tests), chance.draw(verify.residual(target_at(position), draft.q)), 0.0)
+            return Verdict(tuple(tests), chance.draw(target_at(len(drafts))), 0.0)
 
-        monkeypatch.setattr(decode_module, "rejection", broken)
+        monkeypatch.setattr(rules, "rejection", broken)
         assert p_value(2) < ALARM
 
     def test_bonus_row_without_its_temperature(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, rng: np.random.Generator) -> Verdict:
+        def broken(drafts: Sequence[DraftToken], target_at: TargetAt, chance: Chance) -> Verdict:
             def at(row: int) -> Distribution:
                 return reheated(target_at(row), 1 / TEMPERATURE) if row == len(drafts) else target_at(row)
 
-            return rejection(drafts, at, rng)
+            return rejection(drafts, at, chance)
 
-        monkeypatch.setattr(decode_module, "rejection", broken)
+        monkeypatch.setattr(rules, "rejection", broken)
         assert p_value(1, n=2 * N) < ALARM
 
     def test_q_of_another_temperature(self, p_value: PValue, monkeypatch: pytest.MonkeyPatch) -> None:
         propose = ModelDrafter.propose
 
-        def broken(self: ModelDrafter, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
-            for draft in propose(self, committed, rng):
+        def broken(self: ModelDrafter, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+            for draft in propose(self, committed, draw):
                 yield DraftToken(draft.token, reheated(draft.q, 1 / TEMPERATURE))
 
         monkeypatch.setattr(ModelDrafter, "propose", broken)

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from specdesk.core.chance import Chance, Dice, GumbelNoise
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
@@ -14,6 +15,8 @@ from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.events import AnswerToken, Event, Step
 from specdesk.core.lm import LanguageModel, Logits, Vocabulary
 from specdesk.core.lookahead import Lookahead, Plan
+from specdesk.core.names import RuleName
+from specdesk.core.rules import ByChance, ByNoise, Rule
 from specdesk.core.sampling import Sampling
 from specdesk.core.warp import warp
 
@@ -99,6 +102,13 @@ class EveryStep(Lookahead):
         return Plan(min(self._k, room), "test")
 
 
+def rule_for(name: RuleName, chance: Chance, seed: int | np.random.Generator) -> Rule:
+    """The rule; the coupled one takes its noise from the seed, or from the next number of a generator."""
+    if name is RuleName.COUPLED:
+        return ByNoise(GumbelNoise(seed if isinstance(seed, int) else int(seed.integers(2**63))))
+    return ByChance(name, chance)
+
+
 def events(
     task: Task,
     target: LanguageModel,
@@ -108,6 +118,8 @@ def events(
     seed: int | np.random.Generator = 0,
     vocabulary: Vocabulary | None = None,
     drafter: Drafter | None = None,
+    rule: RuleName = RuleName.REJECTION,
+    chance: Chance | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
@@ -120,7 +132,7 @@ def events(
         vocabulary=vocabulary or ByteVocabulary(),
         drafter=drafter,
         lookahead=EveryStep(k),
-        rng=np.random.default_rng(seed),
+        rule=rule_for(rule, chance or Dice(np.random.default_rng(seed)), seed),
         clock=clock,
         cancelled=cancelled,
     )

@@ -105,6 +105,7 @@ def step(
         lookahead=len(drafted),
         reason="fixed" if drafted else "measuring plain decoding",
         drafter="model" if drafted else None,
+        parity="test",
         drafted=drafted,
         tokens=tuple(AnswerToken(0, text, source, 0.5) for text, source in written),
         deltas=tuple(Delta(text, source) for text, source in written),

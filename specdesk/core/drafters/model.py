@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
+from specdesk.core.drafters.protocol import Draw
 from specdesk.core.lm import LanguageModel, rewind
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken
@@ -33,12 +32,12 @@ class ModelDrafter:
         """How many tokens could be drafted behind a text of this length."""
         return max(0, self._lm.n_ctx - n_committed + 1)
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows."""
         feed = list(committed[len(self._lm.ids) :])
-        for _ in range(self.room(len(committed))):
+        for index in range(self.room(len(committed))):
             q = warp(self._lm.extend(feed, 1)[0], self._sampling)
-            draft = DraftToken(q.draw(rng), q)
+            draft = DraftToken(draw(q, index), q)
             yield draft
             feed = [draft.token]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
+from specdesk.core.drafters.protocol import Draw
 from specdesk.core.verify import DraftToken
 
 
@@ -21,7 +20,7 @@ class NoDrafter:
         """Never any."""
         return 0
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:  # noqa: ARG002
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:  # noqa: ARG002
         """Nothing."""
         return iter(())
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-import numpy as np
-
 from specdesk.core.verify import DraftToken
+from specdesk.core.warp import Distribution
+
+Draw = Callable[[Distribution, int], int]
+"""Draws the i-th token (0-based) of a draft from its distribution."""
 
 
 class Drafter(Protocol):
@@ -23,7 +25,7 @@ class Drafter(Protocol):
     def room(self, n_committed: int) -> int:
         """How many tokens could be drafted behind a text of this length."""
 
-    def propose(self, committed: Sequence[int], rng: np.random.Generator) -> Iterator[DraftToken]:
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed` (n,), one at a time, as many as are taken, `room` at most."""
 
     def settle(self, length: int) -> None:

@@ -1,0 +1,85 @@
+"""Noise that is a function of seed, answer, position and token, and the rule that runs on it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, pearsonr
+
+from specdesk.core.chance import GumbelNoise
+from specdesk.core.decode import Task
+from specdesk.core.names import RuleName
+from specdesk.core.sampling import Sampling
+from specdesk.core.warp import Distribution
+from tests.answers import ids
+from tests.toy.models import ToyLM, events, random_logits
+
+V = 8
+OPEN = Sampling(1.0, 0, 1.0, 0.0)
+EVERYTHING = np.arange(150_000)
+
+
+def toy(noise: float = 0.0) -> ToyLM:
+    return ToyLM(random_logits(V, 3, scale=2.0, noise=noise), V)
+
+
+def answer(draft: ToyLM | None, k: int, seed: int, n: int = 30) -> list[int]:
+    return ids(events(Task([1, 2], OPEN, n), toy(), draft, k, seed=seed, rule=RuleName.COUPLED))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_answer_depends_on_the_seed_alone(seed: int) -> None:
+    """Not on the draft, its length, or whether there is one."""
+    plain = answer(None, 0, seed)
+    for noise in (0.0, 0.5, 50.0):
+        for k in range(1, 9):
+            assert answer(toy(noise), k, seed) == plain
+    assert answer(None, 0, seed + 100) != plain
+
+
+def test_a_good_draft_is_mostly_accepted_and_a_bad_one_is_not() -> None:
+    def accepted(noise: float) -> int:
+        steps = events(Task([1, 2], OPEN, 60), toy(), toy(noise), 4, seed=1, rule=RuleName.COUPLED)
+        return sum(step.n_accepted for step in steps if hasattr(step, "n_accepted"))
+
+    assert accepted(0.0) >= 46
+    assert accepted(0.0) > accepted(0.5) > accepted(50.0)
+
+
+def test_the_noise_is_standard_gumbel() -> None:
+    """Fixed seed; a fresh one would fail with probability 1e-4."""
+    assert kstest(GumbelNoise(7).at(3, EVERYTHING), "gumbel_r").pvalue > 1e-4
+
+
+def test_noise_of_neighbours_is_independent() -> None:
+    """Of seeds, answers, positions and tokens that differ by one: correlation within what 150,000 pairs allow."""
+    keys = [GumbelNoise(7, 0), GumbelNoise(8, 0), GumbelNoise(7, 1)]
+    columns = [key.at(position, EVERYTHING) for key in keys for position in (0, 1, 2)]
+    columns.append(np.roll(columns[0], 1))
+    for a, b in [*pairwise(columns), (columns[0], columns[-1])]:
+        assert abs(pearsonr(a, b).statistic) < 0.012
+
+
+def test_a_token_s_noise_does_not_depend_on_the_other_candidates() -> None:
+    noise = GumbelNoise(7)
+    assert (noise.at(5, EVERYTHING)[[3, 70_000]] == noise.at(5, np.array([3, 70_000]))).all()
+
+
+def test_choosing_draws_from_the_law() -> None:
+    """4,000 positions against three probabilities: each within 5 standard deviations."""
+    law = Distribution(np.array([2, 5, 6]), np.array([0.5, 0.3, 0.2]))
+    chosen = [GumbelNoise(1).choose(law, position) for position in range(4000)]
+    for token, p in zip(law.ids, law.probs, strict=True):
+        assert abs(chosen.count(int(token)) - 4000 * p) < 5 * (4000 * p * (1 - p)) ** 0.5
+
+
+def test_what_has_no_probability_is_never_chosen() -> None:
+    law = Distribution(np.array([0, 1]), np.array([0.0, 1.0]))
+    assert {GumbelNoise(1).choose(law, position) for position in range(500)} == {1}
+
+
+@pytest.mark.parametrize("seed", [0, 2**63 - 1, 2**64 + 5])
+def test_any_seed_will_do(seed: int) -> None:
+    assert np.isfinite(GumbelNoise(seed, 2**40).at(10**9, EVERYTHING[:50])).all()

@@ -1,0 +1,178 @@
+"""The law of what a step writes, by enumerating every way chance can fall: equal to the target's to 1e-12.
+
+Three tokens, draft and target with distributions that depend on the whole prefix. After the first step the answer is
+continued plainly to three tokens, so that outcomes of different lengths are compared over the same space.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from specdesk.core import verify
+from specdesk.core.decode import Task
+from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.none import NoDrafter
+from specdesk.core.drafters.protocol import Drafter, Draw
+from specdesk.core.names import RuleName
+from specdesk.core.sampling import Sampling
+from specdesk.core.verify import DraftToken
+from specdesk.core.warp import Distribution, certain
+from tests.toy.enumeration import Path, every_path
+from tests.toy.models import ToyLM, events, joint_law, random_logits, written
+
+V = 3
+PROMPT = (1,)
+N_TOKENS = 3
+SAMPLINGS = {
+    "open": Sampling(1.0, 0, 1.0, 0.0),
+    "warped": Sampling(0.7, 2, 0.9, 0.05),
+    "greedy": Sampling(0.0),
+}
+
+
+def target() -> ToyLM:
+    return ToyLM(random_logits(V, 5), V)
+
+
+class OneHot:
+    """A drafter that is certain, as a lookup in earlier text is: the token is a function of the text."""
+
+    name = "lookup"
+
+    def begin(self, committed: Sequence[int]) -> None: ...
+
+    def room(self, n_committed: int) -> int:
+        return 10
+
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+        text = list(committed)
+        for index in range(10):
+            q = certain((text[-1] * 2 + len(text)) % V)
+            text.append(draw(q, index))
+            yield DraftToken(text[-1], q)
+
+    def settle(self, length: int) -> None: ...
+
+
+class StopsByWhatItDrew(ModelDrafter):
+    """Ends the draft after a token it was not sure of, and keeps that token."""
+
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+        for draft in super().propose(committed, draw):
+            yield draft
+            if draft.q.prob(draft.token) < 0.45:
+                return
+
+
+class DropsWhatItDrew(ModelDrafter):
+    """Ends the draft before a token it was not sure of: that token was drawn, and is dropped."""
+
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+        for draft in super().propose(committed, draw):
+            if draft.q.prob(draft.token) < 0.45:
+                return
+            yield draft
+
+
+def drafter(name: str, sampling: Sampling) -> Drafter:
+    draft = ToyLM(random_logits(V, 5, noise=0.9), V)
+    match name:
+        case "model":
+            return ModelDrafter(draft, sampling)
+        case "stopping":
+            return StopsByWhatItDrew(draft, sampling)
+        case "dropping":
+            return DropsWhatItDrew(draft, sampling)
+        case "lookup":
+            return OneHot()
+        case _:
+            return NoDrafter()
+
+
+def law(rule: RuleName, name: str, sampling: Sampling, k: int) -> tuple[dict[tuple[int, ...], float], float]:
+    """The probability of every three tokens, and the tokens a first pass writes on average."""
+    total: dict[tuple[int, ...], float] = defaultdict(float)
+    first_pass = 0.0
+
+    def run(path: Path) -> tuple[tuple[int, ...], int]:
+        lm = target()
+        task = Task(PROMPT, sampling, max_tokens=8)
+        stream = events(task, lm, None, k, drafter=drafter(name, sampling), rule=rule, chance=path)
+        tokens: list[int] = []
+        for event in stream:
+            tokens.extend(token.id for token in written(iter([event])))
+            if tokens:
+                break
+        n_first = len(tokens)
+        rest = Task([*PROMPT, *tokens], sampling, max_tokens=max(1, N_TOKENS - n_first))
+        if n_first < N_TOKENS:
+            tokens.extend(token.id for token in written(events(rest, lm, None, 0, rule=rule, chance=path)))
+        return tuple(tokens[:N_TOKENS]), n_first
+
+    for (tokens, n_first), probability in every_path(run):
+        total[tokens] += probability
+        first_pass += n_first * probability
+    return total, first_pass
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS.keys())
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("name", ["model", "stopping", "lookup", "none"])
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+def test_every_rule_with_every_drafter_writes_the_target_s_law(
+    rule: RuleName, name: str, k: int, sampling: Sampling
+) -> None:
+    found, _ = law(rule, name, sampling, k)
+    expected = joint_law(target(), PROMPT, sampling, N_TOKENS)
+    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+    assert {path: found[path] for path in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["model", "stopping", "lookup"])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_block_rule_never_accepts_less(name: str, k: int) -> None:
+    """And more, strictly, where a draft of several tokens may be wrong."""
+    token, block = (law(rule, name, SAMPLINGS["open"], k)[1] for rule in (RuleName.REJECTION, RuleName.BLOCK))
+    assert block >= token - 1e-12
+    assert (block > token + 1e-3) == (k > 1 and name != "lookup")
+
+
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+def test_dropping_a_drawn_token_is_seen(rule: RuleName) -> None:
+    found, _ = law(rule, "dropping", SAMPLINGS["open"], 2)
+    expected = joint_law(target(), PROMPT, SAMPLINGS["open"], N_TOKENS)
+    assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
+
+
+def replaced(fault: str) -> Callable[[Distribution, Distribution, float], Distribution]:
+    residual = verify.residual
+    faults: dict[str, Callable[[Distribution, Distribution, float], Distribution]] = {
+        "the target": lambda p, q, weight: p,
+        "without the weight": lambda p, q, weight: residual(p, q),
+        "not normalised": lambda p, q, weight: Distribution(
+            p.ids, np.maximum(weight * p.probs - q.probs_of(p.ids), 0.0)
+        ),
+    }
+    return faults[fault]
+
+
+@pytest.mark.parametrize(
+    ("rule", "fault"),
+    [
+        (RuleName.REJECTION, "the target"),
+        (RuleName.REJECTION, "not normalised"),
+        (RuleName.BLOCK, "the target"),
+        (RuleName.BLOCK, "without the weight"),
+        (RuleName.BLOCK, "not normalised"),
+    ],
+)
+def test_a_wrong_residual_is_seen(monkeypatch: pytest.MonkeyPatch, rule: RuleName, fault: str) -> None:
+    wrong = replaced(fault)
+    monkeypatch.setattr(verify, "residual", lambda p, q, weight=1.0: wrong(p, q, weight))
+    found, _ = law(rule, "model", SAMPLINGS["open"], 3)
+    expected = joint_law(target(), PROMPT, SAMPLINGS["open"], N_TOKENS)
+    assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-4
