@@ -22,6 +22,13 @@ def chat(
     top_k: opt.TopK = opt.SAMPLING.top_k,
     top_p: opt.TopP = opt.SAMPLING.top_p,
     min_p: opt.MinP = opt.SAMPLING.min_p,
+    typical_p: opt.TypicalP = opt.SAMPLING.typical_p,
+    top_n_sigma: opt.TopNSigma = opt.SAMPLING.top_n_sigma,
+    repeat_penalty: opt.RepeatPenalty = opt.SAMPLING.repeat_penalty,
+    frequency_penalty: opt.FrequencyPenalty = opt.SAMPLING.frequency_penalty,
+    presence_penalty: opt.PresencePenalty = opt.SAMPLING.presence_penalty,
+    repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
+    logit_bias: opt.LogitBias = None,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     verify: opt.Verify = DEFAULT_RULE,
     ctx: opt.Ctx = DEFAULT_N_CTX,
@@ -44,7 +51,19 @@ def chat(
     from specdesk.tui.app import ChatApp
     from specdesk.tui.conversation import ChatOptions
 
-    sampling = opt.sampling(temperature, top_k, top_p, min_p)
+    sampling = opt.sampling(
+        logit_bias,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        typical_p=typical_p,
+        top_n_sigma=top_n_sigma,
+        repeat_penalty=repeat_penalty,
+        frequency_penalty=frequency_penalty,
+        presence_penalty=presence_penalty,
+        repeat_last_n=repeat_last_n,
+    )
     chosen = choose(pair, target, draft, no_download=no_download)
     settings = engine_settings(
         chosen,

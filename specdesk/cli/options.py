@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,12 +51,19 @@ def not_empty(texts: list[str] | None) -> list[str] | None:
     return texts
 
 
-def sampling(temperature: float, top_k: int, top_p: float, min_p: float) -> Sampling:
+def sampling(biases: list[str] | None, **values: Any) -> Sampling:
     """The sampling the options ask for. Raises UsageError, naming the value, for one out of range."""
     try:
-        return Sampling(temperature, top_k, top_p, min_p)
+        return Sampling(**values, logit_bias=tuple(_bias(text) for text in biases or ()))
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _bias(text: str) -> tuple[int, float]:
+    parts = re.fullmatch(r"(\d+)([+-](?:\d+(?:\.\d*)?|\.\d+|inf))", text)
+    if parts is None:
+        raise ValueError(f"a logit bias looks like 15043+1 or 15043-inf, not {text!r}")
+    return int(parts[1]), float(parts[2])
 
 
 Pair = Annotated[
@@ -141,6 +149,60 @@ MinP = Annotated[
         "--min-p",
         metavar="P",
         help="Drop tokens less likely than this times the likeliest; 0 turns it off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+RepeatPenalty = Annotated[
+    float,
+    typer.Option(
+        "--repeat-penalty", metavar="X", help="Against tokens seen lately; 1 is off.", rich_help_panel=_SAMPLING
+    ),
+]
+FrequencyPenalty = Annotated[
+    float,
+    typer.Option(
+        "--frequency-penalty",
+        metavar="X",
+        help="Per time a token was seen lately; 0 is off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+PresencePenalty = Annotated[
+    float,
+    typer.Option(
+        "--presence-penalty", metavar="X", help="Once it was seen lately; 0 is off.", rich_help_panel=_SAMPLING
+    ),
+]
+RepeatLastN = Annotated[
+    int,
+    typer.Option(
+        "--repeat-last-n",
+        metavar="N",
+        help="How many tokens back lately goes, prompt included; -1 is all.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+TypicalP = Annotated[
+    float,
+    typer.Option(
+        "--typical-p", metavar="P", help="Locally typical sampling; 1 turns it off.", rich_help_panel=_SAMPLING
+    ),
+]
+TopNSigma = Annotated[
+    float,
+    typer.Option(
+        "--top-n-sigma",
+        metavar="X",
+        help="Drop logits this many standard deviations below the highest; 0 turns it off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+LogitBias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--logit-bias",
+        metavar="ID+BIAS",
+        help="Add to a token's logit: 15043+1, 15043-1.5, 15043-inf to ban it. May be repeated.",
         rich_help_panel=_SAMPLING,
     ),
 ]

@@ -33,6 +33,13 @@ def run(
     top_k: opt.TopK = opt.SAMPLING.top_k,
     top_p: opt.TopP = opt.SAMPLING.top_p,
     min_p: opt.MinP = opt.SAMPLING.min_p,
+    typical_p: opt.TypicalP = opt.SAMPLING.typical_p,
+    top_n_sigma: opt.TopNSigma = opt.SAMPLING.top_n_sigma,
+    repeat_penalty: opt.RepeatPenalty = opt.SAMPLING.repeat_penalty,
+    frequency_penalty: opt.FrequencyPenalty = opt.SAMPLING.frequency_penalty,
+    presence_penalty: opt.PresencePenalty = opt.SAMPLING.presence_penalty,
+    repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
+    logit_bias: opt.LogitBias = None,
     stop: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,7 +82,19 @@ def run(
         raise UsageError("--raw and --system exclude each other", "--raw sends the prompt alone")
     if as_json and (show_rejected or color is ColorWhen.ALWAYS):
         raise UsageError("--json has no colours and no rejected tokens", "--trace FILE writes every draft token")
-    sampling = opt.sampling(temperature, top_k, top_p, min_p)
+    sampling = opt.sampling(
+        logit_bias,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        typical_p=typical_p,
+        top_n_sigma=top_n_sigma,
+        repeat_penalty=repeat_penalty,
+        frequency_penalty=frequency_penalty,
+        presence_penalty=presence_penalty,
+        repeat_last_n=repeat_last_n,
+    )
 
     # Loading NumPy and llama.cpp takes a moment that --help should not.
     from specdesk.cli.generate import Output, generate

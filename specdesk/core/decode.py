@@ -91,7 +91,7 @@ def decode(
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
-            verdict = rule.judge(drafts, _warped(rows, task.sampling), start)
+            verdict = rule.judge(drafts, _warped(rows, committed, drafts, task.sampling), start)
             tokens, deltas, reason = _take(verdict, text, vocabulary, plain=not drafts)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
@@ -155,9 +155,15 @@ def _propose(rule: Rule, start: int, q: Distribution, index: int) -> int:
     return rule.propose(q, start + index)
 
 
-def _warped(rows: Logits, sampling: Sampling) -> TargetAt:
-    """The rows of a pass as distributions, each warped once, and only if it is asked for."""
-    return cache(lambda row: warp(rows[row], sampling))
+def _warped(rows: Logits, committed: list[int], drafts: list[DraftToken], sampling: Sampling) -> TargetAt:
+    """The rows of a pass as distributions, each warped once, and only if it is asked for.
+
+    Penalties at a row see the draft tokens before it and none behind it.
+    """
+    if sampling.window == 0:
+        return cache(lambda row: warp(rows[row], sampling))
+    text = [*committed, *(draft.token for draft in drafts)]
+    return cache(lambda row: warp(rows[row], sampling, sampling.seen(text[: len(committed) + row])))
 
 
 def _take(

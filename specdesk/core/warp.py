@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,30 +44,24 @@ def certain(token: int) -> Distribution:
     return Distribution(np.array([token], dtype=np.int64), np.ones(1))
 
 
-def warp(logits: NDArray[np.float32], sampling: Sampling) -> Distribution:
+def warp(logits: NDArray[np.float32], sampling: Sampling, seen: Sequence[int] = ()) -> Distribution:
     """The distribution that `sampling` makes of one row of logits, shape (n_vocab,), which is left untouched.
 
-    Raises FloatingPointError if the row has NaN, infinity or nothing finite.
+    `seen` is the text before the row as far as the penalties look: `sampling.seen(text)`. Raises FloatingPointError if
+    the row has NaN, infinity or nothing finite.
     """
-    peak = float(logits.max())
+    row = _adjusted(logits, sampling, seen)
+    peak = float(row.max())
     if not math.isfinite(peak):
         raise FloatingPointError(f"the model produced unusable logits (largest: {peak})")
-    if sampling.temperature == 0:
-        return certain(int(logits.argmax()))
+    if sampling.temperature == 0 and sampling.typical_p == 1:
+        return certain(int(row.argmax()))
 
-    n = logits.size
-    if 0 < sampling.top_k < n:
-        ids = _top_k(logits, sampling.top_k)
-        x = logits[ids].astype(np.float64) - peak
+    ids, x, mass = _candidates(row, peak, sampling)
+    if sampling.typical_p < 1:
+        typical = _typical(x, sampling.typical_p)
+        ids, x = ids[typical], x[typical] - x[typical].max()
         mass = float(np.exp(x).sum())
-    else:
-        mass = float(np.exp(logits - np.float32(peak)).sum(dtype=np.float64))
-        # All tokens under this floor together weigh less than top-p leaves out, so none of them is in the nucleus:
-        # the sort below sees hundreds of candidates instead of the vocabulary.
-        floor = math.log((1 - sampling.top_p) * mass / n) if sampling.top_p < 1 else -math.inf
-        ids = np.flatnonzero(logits >= peak + floor)
-        x = logits[ids].astype(np.float64) - peak
-
     # Min-p may cut before top-p: top-p sums over more probable tokens only, and its total is already taken.
     if sampling.min_p > 0:
         kept = x >= math.log(sampling.min_p)
@@ -76,10 +71,71 @@ def warp(logits: NDArray[np.float32], sampling: Sampling) -> Distribution:
         reached = int(np.searchsorted(np.cumsum(np.exp(x[order])), sampling.top_p * mass))
         kept = np.sort(order[: reached + 1])
         ids, x = ids[kept], x[kept]
-
+    if sampling.temperature == 0:
+        return certain(int(ids[int(x.argmax())]))
     with np.errstate(over="ignore"):  # at tiny temperatures all but the largest become minus infinity, as they should
         weights = np.exp(x / sampling.temperature)
     return Distribution(ids, weights / weights.sum())
+
+
+def _adjusted(logits: NDArray[np.float32], sampling: Sampling, seen: Sequence[int]) -> NDArray[np.float32]:
+    """The row with bias and penalties; the row itself where there are none."""
+    if not sampling.logit_bias and not seen:
+        return logits
+    row = logits.copy()
+    for token, bias in sampling.logit_bias:
+        if token < row.size:
+            row[token] += np.float32(bias)
+    if seen:
+        tokens, counts = np.unique(np.fromiter(seen, np.int64), return_counts=True)
+        counts, tokens = counts[tokens < row.size], tokens[tokens < row.size]
+        x = row[tokens]
+        penalty = np.float32(sampling.repeat_penalty)
+        x = np.where(x <= 0, x * penalty, x / penalty)
+        row[tokens] = x - (counts * sampling.frequency_penalty + sampling.presence_penalty).astype(np.float32)
+    return row
+
+
+def _candidates(
+    row: NDArray[np.float32], peak: float, sampling: Sampling
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """What top-n-sigma and top-k leave: ids ascending, logits relative to the peak, and their total weight.
+
+    Tokens that top-p is certain to drop later may be missing already; their weight is in the total.
+    """
+    n = row.size
+    if sampling.top_n_sigma > 0:
+        deviation = float(row[np.isfinite(row)].std(dtype=np.float64))
+        ids = np.flatnonzero(row >= peak - sampling.top_n_sigma * deviation)
+        if 0 < sampling.top_k < ids.size:
+            ids = np.sort(ids[np.argsort(-row[ids], kind="stable")[: sampling.top_k]])
+    elif 0 < sampling.top_k < n:
+        ids = _top_k(row, sampling.top_k)
+    elif sampling.typical_p < 1:
+        ids = np.flatnonzero(row > -np.inf)
+    else:
+        mass = float(np.exp(row - np.float32(peak)).sum(dtype=np.float64))
+        # All tokens under this floor together weigh less than top-p leaves out, so none of them is in the nucleus:
+        # the sort for top-p sees hundreds of candidates instead of the vocabulary.
+        floor = math.log((1 - sampling.top_p) * mass / n) if sampling.top_p < 1 else -math.inf
+        ids = np.flatnonzero(row >= peak + floor)
+        return ids, row[ids].astype(np.float64) - peak, mass
+    x = row[ids].astype(np.float64) - peak
+    return ids, x, float(np.exp(x).sum())
+
+
+def _typical(x: NDArray[np.float64], typical_p: float) -> NDArray[np.int64]:
+    """Positions, ascending, of the tokens whose surprise is nearest the expected one, until they pass `typical_p`.
+
+    Source: Meister et al., arXiv:2202.00666, section 3.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_p = x - math.log(float(np.exp(x).sum()))
+        p = np.exp(log_p)
+        entropy = -float(np.nansum(p * log_p))
+    order = np.argsort(np.abs(-log_p - entropy), kind="stable")
+    passed = int(np.searchsorted(np.cumsum(p[order]), typical_p, side="right"))
+    return np.sort(order[: passed + 1])
 
 
 def _top_k(logits: NDArray[np.float32], k: int) -> NDArray[np.int64]:

@@ -76,6 +76,21 @@ def test_same_seed_same_answer_other_seed_another(pair: Sequence[object]) -> Non
     assert ids(1) != ids(2)
 
 
+def test_a_banned_token_is_never_written(pair: Sequence[object]) -> None:
+    options = (*pair, "-n", 40, "-t", 1, "--seed", 3)
+    first = answer("Hello", *options)["token_ids"]
+    banned = max(set(first), key=first.count)
+    assert banned not in answer("Hello", *options, "--logit-bias", f"{banned}-inf")["token_ids"]
+
+
+def test_coupled_writes_the_same_with_and_without_a_draft(pair: Sequence[object]) -> None:
+    """On F32 a wider pass may round differently; this seed meets no tie."""
+    options = (*pair, "-n", 40, "-t", 1, "--seed", 3, "--verify", "coupled")
+    answers = [answer("Hello", *options, "-k", k) for k in (0, 1, 4)]
+    assert len({tuple(each["token_ids"]) for each in answers}) == 1
+    assert answers[2]["stats"]["accepted"] > 0
+
+
 def test_without_a_seed_the_one_used_is_told(pair: Sequence[object]) -> None:
     first = answer("Hello", *pair, "-n", 20, "-t", 1)
     again = answer("Hello", *pair, "-n", 20, "-t", 1, "--seed", first["settings"]["seed"])
@@ -219,6 +234,13 @@ def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
         (["x", "PAIR", "--min-p", "2"], 2, "not 2"),
         (["x", "PAIR", "--top-k", "-1"], 2, "-1"),
         (["x", "PAIR", "--seed", "-1"], 2, "-1"),
+        (["x", "PAIR", "--typical-p", "0"], 2, "not 0"),
+        (["x", "PAIR", "--repeat-penalty", "0"], 2, "not 0"),
+        (["x", "PAIR", "--presence-penalty", "nan"], 2, "nan"),
+        (["x", "PAIR", "--repeat-last-n", "-2"], 2, "-2"),
+        (["x", "PAIR", "--logit-bias", "12"], 2, "12"),
+        (["x", "PAIR", "--logit-bias", "12+inf"], 2, "inf"),
+        (["x", "PAIR", "--verify", "guess"], 2, "guess"),
         (["x", "PAIR", "--threads", "0"], 2, "not 0"),
         (["x", "PAIR", "--ctx", "1"], 2, "not 1"),
         (["x", "PAIR", "--gpu-layers", "-2"], 2, "-2"),

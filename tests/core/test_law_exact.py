@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
+from specdesk.core import decode as decode_module
 from specdesk.core import verify
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw
+from specdesk.core.lm import Logits
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
-from specdesk.core.verify import DraftToken
-from specdesk.core.warp import Distribution, certain
+from specdesk.core.verify import DraftToken, TargetAt
+from specdesk.core.warp import Distribution, certain, warp
 from tests.toy.enumeration import Path, every_path
 from tests.toy.models import ToyLM, events, joint_law, random_logits, written
 
@@ -31,6 +33,12 @@ SAMPLINGS = {
     "open": Sampling(1.0, 0, 1.0, 0.0),
     "warped": Sampling(0.7, 2, 0.9, 0.05),
     "greedy": Sampling(0.0),
+    "penalised": Sampling(
+        1.0, 0, 1.0, 0.0, repeat_penalty=1.5, frequency_penalty=0.4, presence_penalty=0.3, repeat_last_n=2
+    ),
+    "all of it": Sampling(
+        0.9, 2, 0.95, 0.02, 0.9, 2.0, 1.2, 0.1, 0.1, repeat_last_n=-1, logit_bias=((0, 0.5), (2, -0.25))
+    ),
 }
 
 
@@ -176,3 +184,31 @@ def test_a_wrong_residual_is_seen(monkeypatch: pytest.MonkeyPatch, rule: RuleNam
     found, _ = law(rule, "model", SAMPLINGS["open"], 3)
     expected = joint_law(target(), PROMPT, SAMPLINGS["open"], N_TOKENS)
     assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-4
+
+
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+@pytest.mark.parametrize("fault", ["drafts unseen", "drafts behind seen too"])
+def test_penalties_from_another_text_are_seen(monkeypatch: pytest.MonkeyPatch, rule: RuleName, fault: str) -> None:
+    sampling = SAMPLINGS["penalised"]
+    expected = joint_law(target(), PROMPT, sampling, N_TOKENS)
+
+    def stale(rows: Logits, committed: list[int], drafts: list[DraftToken], sampling: Sampling) -> TargetAt:
+        text = committed if fault == "drafts unseen" else [*committed, *(draft.token for draft in drafts)]
+        return lambda row: warp(rows[row], sampling, sampling.seen(text))
+
+    monkeypatch.setattr(decode_module, "_warped", stale)
+    found, _ = law(rule, "model", sampling, 2)
+    assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
+
+
+def test_a_bonus_row_that_is_not_warped_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    warped = decode_module._warped
+
+    def raw_bonus(rows: Logits, committed: list[int], drafts: list[DraftToken], sampling: Sampling) -> TargetAt:
+        at = warped(rows, committed, drafts, sampling)
+        return lambda row: warp(rows[row], SAMPLINGS["open"]) if row == len(drafts) else at(row)
+
+    monkeypatch.setattr(decode_module, "_warped", raw_bonus)
+    found, _ = law(RuleName.BLOCK, "model", SAMPLINGS["warped"], 1)
+    expected = joint_law(target(), PROMPT, SAMPLINGS["warped"], N_TOKENS)
+    assert max(abs(found.get(path, 0.0) - p) for path, p in expected.items()) > 1e-3

@@ -149,6 +149,7 @@ def joint_law(lm: ToyLM, prompt: Sequence[int], sampling: Sampling, length: int)
     for path in product(range(lm.n_vocab), repeat=length):
         p = 1.0
         for at, token in enumerate(path):
-            p *= warp(lm.logits([*prompt, *path[:at]]), sampling).prob(token)
+            text = [*prompt, *path[:at]]
+            p *= warp(lm.logits(text), sampling, sampling.seen(text)).prob(token)
         law[path] = p
     return law

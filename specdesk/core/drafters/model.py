@@ -35,11 +35,13 @@ class ModelDrafter:
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows."""
         feed = list(committed[len(self._lm.ids) :])
+        text = list(committed) if self._sampling.window else []
         for index in range(self.room(len(committed))):
-            q = warp(self._lm.extend(feed, 1)[0], self._sampling)
+            q = warp(self._lm.extend(feed, 1)[0], self._sampling, self._sampling.seen(text))
             draft = DraftToken(draw(q, index), q)
             yield draft
             feed = [draft.token]
+            text.append(draft.token)
 
     def settle(self, length: int) -> None:
         """Forget what was drafted: cut the cache back to at most the first `length` tokens of the text."""
