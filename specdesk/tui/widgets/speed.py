@@ -12,7 +12,7 @@ from specdesk.tokenview import legend
 from specdesk.tui.figures import UNKNOWN, Figures
 
 _FILLINGS = {"draft": "▓", "target": "█", "other": "░"}
-_BAR_WIDTH = 32
+_BAR_WIDTH = 30
 
 
 class SpeedPanel(VerticalScroll, can_focus=False):
