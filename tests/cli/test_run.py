@@ -109,6 +109,7 @@ def test_a_target_alone_decodes_plainly_and_says_so(chat_pair: TinyPair) -> None
     done = specdesk("run", "Hello", "--target", chat_pair.target, "-n", 20)
     assert done.returncode == 0
     assert "no draft model: decoding plainly" in lines(done.stderr)[0]
+    assert answer("Hello", "--target", chat_pair.target, "-n", 2)["settings"]["lookahead"] == 0
 
 
 def test_the_prompt_may_come_from_standard_input(pair: Sequence[object]) -> None:
