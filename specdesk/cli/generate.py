@@ -63,7 +63,7 @@ def generate(
         if output.as_json:
             record = answer_record(answer, pair, engine.info, options)
             # The escapes that Python writes for what an encoding lacks are not those of JSON.
-            print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))  # noqa: T201
+            print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
         say(summary_line(answer.tally, reason))
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +18,7 @@ from specdesk.errors import StorageError, UsageError
 
 def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
     """The object that --json prints."""
+    bias_pairs = options.sampling.logit_bias
     return {
         "text": answer.text,
         "token_ids": answer.token_ids,
@@ -26,6 +28,8 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
         "draft": _draft(info),
         "settings": {
             **asdict(options.sampling),
+            # JSON has no infinity.
+            "logit_bias": [[token, bias if math.isfinite(bias) else str(bias)] for token, bias in bias_pairs],
             "seed": options.seed,
             "verify": options.verify.value,
             "lookahead": options.lookahead if info.draft is not None else 0,
@@ -81,7 +85,7 @@ class Trace:
     def add(self, record: dict[str, Any]) -> None:
         """Write a line. Raises StorageError if the disk refuses."""
         try:
-            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
             self._file.flush()
         except OSError as error:
             raise self._refused(error) from error

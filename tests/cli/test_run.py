@@ -80,7 +80,11 @@ def test_a_banned_token_is_never_written(pair: Sequence[object]) -> None:
     options = (*pair, "-n", 40, "-t", 1, "--seed", 3)
     first = answer("Hello", *options)["token_ids"]
     banned = max(set(first), key=first.count)
-    assert banned not in answer("Hello", *options, "--logit-bias", f"{banned}-inf")["token_ids"]
+    done = specdesk("run", "--json", "Hello", *options, "--logit-bias", f"{banned}-inf")
+    # Strictly JSON: Python's reader alone would take -Infinity.
+    result = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert banned not in result["token_ids"]
+    assert result["settings"]["logit_bias"] == [[banned, "-inf"]]
 
 
 def test_coupled_writes_the_same_with_and_without_a_draft(pair: Sequence[object]) -> None:
