@@ -24,6 +24,11 @@ def home() -> Path:
         raise StorageError(f"there is no home directory to keep things in: {error}", "set SPECDESK_HOME") from error
 
 
+def profiles_dir() -> Path:
+    """Where what was measured on this machine is kept."""
+    return home() / "profiles"
+
+
 def models_dir() -> Path:
     """Where downloaded models land, as OWNER/REPOSITORY/FILE."""
     return home() / "models"

@@ -24,3 +24,5 @@ class EngineSettings:
     """Layers of the target on the GPU; None: all, where the build has a GPU backend."""
     draft_n_gpu_layers: int | None = None
     """The same for the draft."""
+    exact: bool = False
+    """Verify only in passes that compute, bit for bit, what one-token passes compute."""

@@ -16,7 +16,20 @@ ENDINGS: Final = {
 }
 """How an answer ended; nothing to say where the model ended it itself."""
 
-NO_DRAFT: Final = "no draft model: decoding plainly, one token per target pass"
+
+def notes(*, has_draft: bool, lookahead: int, widest: int | None) -> list[str]:
+    """What will be otherwise than asked: without a draft, and where exact mode limits passes to `widest` tokens."""
+    if lookahead == 0:
+        return []
+    if not has_draft:
+        return ["no draft model: decoding plainly, one token per target pass"]
+    if widest == 1:
+        return ["exact mode: every pass over several tokens rounds in its own way here, so decoding is plain"]
+    if widest is not None and lookahead >= widest:
+        reason = f"passes of more than {widest} tokens round otherwise than plain decoding here"
+        return [f"exact mode: {reason}, so at most {widest - 1} are drafted, not {lookahead}"]
+    return []
+
 
 SLOWER: Final = "slower than plain, here: a smaller -k may help, -k 0 is plain"
 

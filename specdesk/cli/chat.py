@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from specdesk.cli import options as opt
-from specdesk.core.names import DEFAULT_RULE
 from specdesk.errors import UsageError
 from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
@@ -30,7 +29,8 @@ def chat(
     repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
     logit_bias: opt.LogitBias = None,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
-    verify: opt.Verify = DEFAULT_RULE,
+    verify: opt.Verify = None,
+    exact: opt.Exact = False,
     ctx: opt.Ctx = DEFAULT_N_CTX,
     threads: opt.Threads = None,
     gpu_layers: opt.GpuLayers = None,
@@ -72,12 +72,13 @@ def chat(
         threads=threads,
         gpu_layers=gpu_layers,
         draft_gpu_layers=draft_gpu_layers,
+        exact=exact,
     )
 
     native_output(verbose=False)
     app = ChatApp(
         lambda notify, stop: Engine(settings, notify, stop),
-        ChatOptions(sampling, lookahead, seed, system, max_tokens, verify),
+        ChatOptions(sampling, lookahead, seed, system, max_tokens, opt.rule(verify, exact=exact)),
     )
     app.run()
     if app.load_error is not None:

@@ -18,7 +18,7 @@ from specdesk.core.events import PromptRead, Step, StopReason
 from specdesk.engine.client import AnswerOptions, Engine, EngineInfo, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED
 from specdesk.settings import EngineSettings
-from specdesk.wording import NO_DRAFT
+from specdesk.wording import notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,10 @@ def generate(
         waiting = stack.enter_context(Waiting("loading models ..."))
         engine = stack.enter_context(Engine(settings, say, stop))
         waiting.end()
-        if engine.info.draft is None and options.lookahead:
-            say(NO_DRAFT)
+        for note in notes(
+            has_draft=engine.info.draft is not None, lookahead=options.lookahead, widest=engine.info.widest
+        ):
+            say(note)
         painter = _painter(output, engine.info)
         answer = Answer()
         waiting = stack.enter_context(Waiting("reading the prompt ..."))

@@ -27,10 +27,11 @@ def engine_settings(
     threads: int | None,
     gpu_layers: int | None,
     draft_gpu_layers: int | None,
+    exact: bool,
 ) -> EngineSettings:
     """What to load, and how. A draft that would never be asked is left out: it only costs memory."""
     draft = chosen.draft if lookahead else None
-    return EngineSettings(chosen.target, draft, ctx, threads, gpu_layers, draft_gpu_layers)
+    return EngineSettings(chosen.target, draft, ctx, threads, gpu_layers, draft_gpu_layers, exact)
 
 
 def choose(pair: str | None, target: Path | None, draft: Path | None, *, no_download: bool) -> Chosen:

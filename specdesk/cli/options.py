@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from specdesk.core.names import RuleName
+from specdesk.core.names import DEFAULT_RULE, RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.errors import UsageError
 
@@ -57,6 +57,11 @@ def sampling(biases: list[str] | None, **values: Any) -> Sampling:
         return Sampling(**values, logit_bias=tuple(_bias(text) for text in biases or ()))
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def rule(wanted: RuleName | None, *, exact: bool) -> RuleName:
+    """How drafts are judged: as asked for, else the rule that suits the mode."""
+    return wanted or (RuleName.COUPLED if exact else DEFAULT_RULE)
 
 
 def _bias(text: str) -> tuple[int, float]:
@@ -218,11 +223,21 @@ Lookahead = Annotated[
     ),
 ]
 Verify = Annotated[
-    RuleName,
+    RuleName | None,
     typer.Option(
         "--verify",
         help="How drafts are judged, all exact: block accepts the most, rejection goes token by token; with coupled "
-        "the answer depends on the seed alone, not on the draft or -k, but for numerical ties.",
+        "the answer depends on the seed alone, not on the draft or -k, but for numerical ties, which --exact rules "
+        f"out. [default: {DEFAULT_RULE}; with --exact coupled]",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="Verify only in passes that round as plain decoding does: with -t 0, and under coupled at any "
+        "temperature, the answer is token for token the one of --exact -k 0.",
         rich_help_panel=_SAMPLING,
     ),
 ]

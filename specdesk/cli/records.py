@@ -39,6 +39,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
             "n_threads": info.n_threads,
             "n_gpu_layers": info.target.n_gpu_layers,
             "draft_n_gpu_layers": info.draft.n_gpu_layers if info.draft is not None else None,
+            "exact": asdict(info.exact) if info.exact is not None else None,
         },
         "stats": _stats(answer.tally),
     }
@@ -112,6 +113,7 @@ def _stats(tally: Tally) -> dict[str, Any]:
         "prompt_tokens": tally.prompt_tokens,
         "generated_tokens": tally.generated_tokens,
         "target_passes": tally.target_passes,
+        "widths": sorted(tally.widths),
         "tokens_per_pass": tally.tokens_per_pass,
         "drafted": tally.drafted,
         "accepted": tally.accepted,

@@ -12,7 +12,6 @@ import typer
 
 from specdesk.cli import options as opt
 from specdesk.cli.console import ColorWhen
-from specdesk.core.names import DEFAULT_RULE
 from specdesk.errors import UsageError
 from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
@@ -47,7 +46,8 @@ def run(
         ),
     ] = None,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
-    verify: opt.Verify = DEFAULT_RULE,
+    verify: opt.Verify = None,
+    exact: opt.Exact = False,
     ctx: opt.Ctx = DEFAULT_N_CTX,
     threads: opt.Threads = None,
     gpu_layers: opt.GpuLayers = None,
@@ -117,6 +117,7 @@ def run(
                 threads=threads,
                 gpu_layers=gpu_layers,
                 draft_gpu_layers=draft_gpu_layers,
+                exact=exact,
             ),
             AnswerOptions(
                 sampling,
@@ -124,7 +125,7 @@ def run(
                 lookahead,
                 max_tokens,
                 tuple(stop or ()),
-                verify,
+                opt.rule(verify, exact=exact),
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
         )

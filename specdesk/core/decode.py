@@ -42,6 +42,9 @@ class Task:
     max_tokens: int | None = None
     """None: until the model ends the answer or the context is full."""
     stop_strings: tuple[str, ...] = ()
+    n_written: int = 0
+    """Tokens at the end of the prompt that are this answer's own beginning, where one is continued: positions go on
+    from there, so that no noise is used twice."""
 
 
 def decode(
@@ -86,7 +89,7 @@ def decode(
             started = clock()
             room = _room(text, target, drafter, len(committed))
             plan = lookahead.plan(index, room)
-            start = len(committed) - len(task.prompt)
+            start = len(committed) - len(task.prompt) + task.n_written
             drafts = _draft(drafter, committed, plan.n_draft, vocabulary, partial(_propose, rule, start))
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))

@@ -74,8 +74,8 @@ class ByNoise:
         return coupled(drafts, target_at, self._noise, start)
 
 
-def rule_of(name: RuleName, seed: int) -> Rule:
-    """The rule, for one answer with this seed."""
+def rule_of(name: RuleName, seed: int, answer: int = 0) -> Rule:
+    """The rule for the answer of this number with this seed; another number, other random numbers."""
     if name is RuleName.COUPLED:
-        return ByNoise(GumbelNoise(seed))
-    return ByChance(name, Dice(np.random.default_rng(seed)))
+        return ByNoise(GumbelNoise(seed, answer))
+    return ByChance(name, Dice(np.random.default_rng([seed, answer])))

@@ -30,6 +30,8 @@ class Tally:
     target_s: float = 0.0
     decode_s: float = 0.0
     """From the end of the target's prompt pass to the last token: drafting and the draft's prompt reading included."""
+    widths: set[int] = field(default_factory=set)
+    """How many tokens the target passes had."""
     _plain_steps_s: list[float] = field(default_factory=list)
 
     def add(self, event: Event) -> None:
@@ -41,6 +43,7 @@ class Tally:
             case Step():
                 self.generated_tokens += len(event.tokens)
                 self.target_passes += 1
+                self.widths.add(1 + len(event.drafted))
                 self.outcomes.update(token.outcome for token in event.drafted)
                 self.draft_s += event.draft_s
                 self.target_s += event.target_s

@@ -11,15 +11,18 @@ from typing import Self
 
 from specdesk.core.events import Event
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.invariance import Invariance, find_invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions, supports_gpu
 from specdesk.engine.native_log import native_log
+from specdesk.engine.profiles import Profiles
 from specdesk.engine.session import AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
 from specdesk.errors import UsageError
+from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
 
-__all__ = ["AnswerOptions", "Engine", "EngineInfo", "Message", "ModelInfo", "StopFlag", "native_output"]
+__all__ = ["AnswerOptions", "Engine", "EngineInfo", "Invariance", "Message", "ModelInfo", "StopFlag", "native_output"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,13 @@ class EngineInfo:
     draft: ModelInfo | None
     n_ctx: int
     n_threads: int
+    exact: Invariance | None = None
+    """What exact mode found and set; None where it is off."""
+
+    @property
+    def widest(self) -> int | None:
+        """The most tokens a target pass may have; None: no limit."""
+        return self.exact.width if self.exact is not None else None
 
     @property
     def on_gpu(self) -> bool:
@@ -59,7 +69,12 @@ class Engine:
         n_threads = _threads(settings.n_threads, notify)
         layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers", notify)
         draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
-        target = LlamaLM(settings.target, LoadOptions(settings.n_ctx, n_threads, layers), stop)
+        options = LoadOptions(settings.n_ctx, n_threads, layers)
+        exact = None
+        if settings.exact:
+            exact = find_invariance(settings.target, options, Profiles(profiles_dir(), notify), notify, stop)
+            options = exact.settings.applied(options)
+        target = LlamaLM(settings.target, options, stop)
         draft = None
         if settings.draft is not None:
             try:
@@ -67,7 +82,7 @@ class Engine:
             except BaseException:
                 target.close()
                 raise
-        self._session = Session(target, draft, stop)
+        self._session = Session(target, draft, stop, exact.width if exact is not None else None)
         if settings.n_ctx > target.n_ctx_train:
             notify(
                 f"--ctx {settings.n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): "
@@ -84,6 +99,7 @@ class Engine:
             _info(draft, draft_layers) if draft else None,
             settings.n_ctx,
             n_threads,
+            exact,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:

@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from specdesk.engine.native_log import native_log
 
 import llama_cpp  # isort: skip
 import numpy as np
+from numpy.typing import NDArray
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
@@ -28,6 +30,16 @@ _ABORTED = 2
 """llama_decode's return value when the abort callback stopped it."""
 
 
+class CacheType(StrEnum):
+    """How keys or values are stored in the cache."""
+
+    F16 = "f16"
+    Q8_0 = "q8_0"
+
+
+_GGML_TYPE = {CacheType.F16: llama_cpp.GGML_TYPE_F16, CacheType.Q8_0: llama_cpp.GGML_TYPE_Q8_0}
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """How to load one model."""
@@ -36,6 +48,12 @@ class LoadOptions:
     n_threads: int
     n_gpu_layers: int
     """-1: all of them."""
+    cache_type_k: CacheType = CacheType.F16
+    cache_type_v: CacheType = CacheType.F16
+    repack: bool = True
+    """Whether weights are laid out anew for faster products on this CPU."""
+    n_sequences: int = 1
+    """How many texts the cache can hold beside each other; all but the first only through `LlamaLM.put_cells`."""
 
 
 class LlamaLM:
@@ -144,6 +162,20 @@ class LlamaLM:
             )
         del self._ids[length:]
 
+    def cells(self) -> NDArray[np.uint8]:
+        """What the cache holds of the text, bit for bit, as llama.cpp writes it out."""
+        size = llama_cpp.llama_state_seq_get_size(self._context, 0)
+        data = np.empty(size, np.uint8)
+        return data[: llama_cpp.llama_state_seq_get_data(self._context, _bytes_of(data), size, 0)]
+
+    def put_cells(self, cells: NDArray[np.uint8], sequence: int) -> None:
+        """Let a copy of `cells` take up room in the cache as another text (1 to n_sequences - 1), unseen by this one.
+
+        Raises GenerationError if there is no room for it.
+        """
+        if not llama_cpp.llama_state_seq_set_data(self._context, _bytes_of(cells), cells.size, sequence):
+            raise GenerationError("llama.cpp could not put cells into its cache", native_log.last_error())
+
     def close(self) -> None:
         """Free the context and the model; the cache is empty then. May be called twice."""
         self._ids.clear()
@@ -183,6 +215,11 @@ class LlamaLM:
         params.n_batch = params.n_ubatch = N_BATCH
         params.n_threads = params.n_threads_batch = options.n_threads
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        params.type_k = _GGML_TYPE[options.cache_type_k]
+        params.type_v = _GGML_TYPE[options.cache_type_v]
+        params.n_seq_max = options.n_sequences
+        # One buffer for all sequences: with one each, a text would not see how full the others make it.
+        params.kv_unified = True
         params.no_perf = True
         context = llama_cpp.llama_init_from_model(self._model, params)
         if not context:
@@ -227,6 +264,10 @@ class _Batch:
         return self._struct
 
 
+def _bytes_of(data: NDArray[np.uint8]) -> Any:
+    return data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+
+
 def supports_gpu() -> bool:
     """Whether this build of llama.cpp can put layers on a GPU."""
     return bool(llama_cpp.llama_supports_gpu_offload())
@@ -263,6 +304,7 @@ def _check_generates_text(model: Any, path: Path) -> None:
 def _load_model(path: Path, options: LoadOptions, stop: StopFlag) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = options.n_gpu_layers
+    params.use_extra_bufts = options.repack
     go_on = llama_cpp.llama_progress_callback(lambda _part, _data: not stop.is_set())
     params.progress_callback = go_on
     model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)

@@ -36,16 +36,24 @@ class AnswerOptions:
     max_tokens: int | None = None
     stop_strings: tuple[str, ...] = ()
     verify: RuleName = DEFAULT_RULE
+    answer: int = 0
+    """Which answer of its conversation this is: another number, other random numbers from the same seed."""
+    n_written: int = 0
+    """Tokens at the end of the prompt that are this answer's own beginning, where one is continued."""
 
 
 class Session:
     """Owns target and draft. One answer at a time."""
 
-    def __init__(self, target: LlamaLM, draft: LlamaLM | None, stop: StopFlag) -> None:
-        """Raises ModelError if the two cannot speculate together; both are closed then."""
+    def __init__(self, target: LlamaLM, draft: LlamaLM | None, stop: StopFlag, widest: int | None = None) -> None:
+        """`widest` is the most tokens a target pass may have; None: no limit.
+
+        Raises ModelError if the two cannot speculate together; both are closed then.
+        """
         self.target = target
         self.draft = draft
         self._stop = stop
+        self._widest = widest
         self._models = ExitStack()
         self._models.enter_context(target)
         if draft is not None:
@@ -111,15 +119,20 @@ class Session:
     def _decode(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         drafter = NoDrafter() if self.draft is None else ModelDrafter(self.draft, options.sampling)
         return decode(
-            Task(prompt, options.sampling, options.max_tokens, options.stop_strings),
+            Task(prompt, options.sampling, options.max_tokens, options.stop_strings, options.n_written),
             target=self.target,
             vocabulary=self.target.vocabulary,
             drafter=drafter,
-            lookahead=FixedLookahead(0 if self.draft is None else options.lookahead),
-            rule=rule_of(options.verify, options.seed),
+            lookahead=FixedLookahead(self._n_draft(options.lookahead)),
+            rule=rule_of(options.verify, options.seed, options.answer),
             clock=time.perf_counter,
             cancelled=self._stop.is_set,
         )
+
+    def _n_draft(self, wanted: int) -> int:
+        if self.draft is None:
+            return 0
+        return wanted if self._widest is None else min(wanted, self._widest - 1)
 
     def close(self) -> None:
         """Free both models."""

@@ -37,6 +37,7 @@ class Conversation:
     def __init__(self, options: ChatOptions) -> None:
         self._options = options
         self._turns: list[Message] = []
+        self._n_asked = 0
 
     def ask(self, text: str) -> Question:
         """Add the user's turn; returns what to send."""
@@ -44,9 +45,17 @@ class Conversation:
         options = self._options
         system = () if options.system is None else (Message("system", options.system),)
         seed = secrets.randbits(32) if options.seed is None else options.seed
+        number, self._n_asked = self._n_asked, self._n_asked + 1
         return Question(
             (*system, *self._turns),
-            AnswerOptions(options.sampling, seed, options.lookahead, options.max_tokens, verify=options.verify),
+            AnswerOptions(
+                options.sampling,
+                seed,
+                options.lookahead,
+                options.max_tokens,
+                verify=options.verify,
+                answer=number,
+            ),
         )
 
     def answered(self, text: str) -> None:
@@ -60,3 +69,4 @@ class Conversation:
     def clear(self) -> None:
         """Begin a new conversation with the same options."""
         self._turns.clear()
+        self._n_asked = 0

@@ -17,8 +17,8 @@ from tests.cli.shell import COMMAND, TIMEOUT_S, answer, lines, specdesk, started
 from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, TARGET, TinyPair, write
 
 STATS = {
-    "prompt_tokens", "generated_tokens", "target_passes", "tokens_per_pass", "drafted", "accepted", "rejected",
-    "ignored", "acceptance_rate", "prompt_s", "decode_s", "tokens_per_s", "plain_tokens_per_s", "speedup",
+    "prompt_tokens", "generated_tokens", "target_passes", "widths", "tokens_per_pass", "drafted", "accepted",
+    "rejected", "ignored", "acceptance_rate", "prompt_s", "decode_s", "tokens_per_s", "plain_tokens_per_s", "speedup",
 }  # fmt: skip
 
 

@@ -9,12 +9,14 @@ import pytest
 from scipy.stats import kstest, pearsonr
 
 from specdesk.core.chance import GumbelNoise
-from specdesk.core.decode import Task
+from specdesk.core.decode import Task, decode
+from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.names import RuleName
+from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
 from specdesk.core.warp import Distribution
 from tests.answers import ids
-from tests.toy.models import ToyLM, events, random_logits
+from tests.toy.models import ByteVocabulary, EveryStep, ToyLM, events, random_logits
 
 V = 8
 OPEN = Sampling(1.0, 0, 1.0, 0.0)
@@ -37,6 +39,35 @@ def test_the_answer_depends_on_the_seed_alone(seed: int) -> None:
         for k in range(1, 9):
             assert answer(toy(noise), k, seed) == plain
     assert answer(None, 0, seed + 100) != plain
+
+
+def test_another_answer_of_the_same_seed_is_another() -> None:
+    """Asked again, or as the next turn: the number tells them apart."""
+
+    def numbered(name: RuleName, answer: int) -> list[int]:
+        stream = decode(
+            Task([1, 2], OPEN, 30),
+            target=toy(),
+            vocabulary=ByteVocabulary(),
+            drafter=NoDrafter(),
+            lookahead=EveryStep(0),
+            rule=rule_of(name, 4, answer),
+            clock=lambda: 0.0,
+        )
+        return ids(stream)
+
+    for name in RuleName:
+        assert numbered(name, 1) == numbered(name, 1)
+        assert len({tuple(numbered(name, answer)) for answer in range(4)}) == 4
+
+
+@pytest.mark.parametrize("k", [0, 3])
+@pytest.mark.parametrize("cut", [1, 11, 29])
+def test_a_continued_answer_goes_on_as_if_it_had_not_been_cut(k: int, cut: int) -> None:
+    """The noise of a position depends on how many tokens of the answer came before, not on where decoding began."""
+    whole = answer(None, 0, 4)
+    rest = Task([1, 2, *whole[:cut]], OPEN, 30 - cut, n_written=cut)
+    assert ids(events(rest, toy(), toy(0.5), k, seed=4, rule=RuleName.COUPLED)) == whole[cut:]
 
 
 def test_a_good_draft_is_mostly_accepted_and_a_bad_one_is_not() -> None:

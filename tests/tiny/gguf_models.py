@@ -18,7 +18,6 @@ from gguf.quants import quantize
 from numpy.typing import NDArray
 
 N_EMBD = 64
-N_HEAD = 2
 N_FF = 128
 N_LAYER = 2
 SPACE = "\u2581"
@@ -89,6 +88,7 @@ class TinyModel:
     n_ctx_train: int = 2048
     quantization: GGMLQuantizationType = GGMLQuantizationType.F32
     """Of the weight matrices: F32 or Q8_0."""
+    n_head: int = 2
 
 
 TARGET = TinyModel(name="tiny target")
@@ -120,9 +120,9 @@ def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
     writer.add_embedding_length(N_EMBD)
     writer.add_block_count(N_LAYER)
     writer.add_feed_forward_length(N_FF)
-    writer.add_head_count(N_HEAD)
-    writer.add_head_count_kv(N_HEAD)
-    writer.add_rope_dimension_count(N_EMBD // N_HEAD)
+    writer.add_head_count(model.n_head)
+    writer.add_head_count_kv(model.n_head)
+    writer.add_rope_dimension_count(N_EMBD // model.n_head)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(len(tokens))
     writer.add_tokenizer_model(model.vocabulary.model)

@@ -24,7 +24,7 @@ from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.speed import SpeedPanel, SpeedStrip
 from specdesk.tui.widgets.transcript import Transcript
 from specdesk.tui.widgets.turns import AnswerTurn, Failure, Notice, UserTurn
-from specdesk.wording import NO_DRAFT
+from specdesk.wording import notes
 
 REPAINT_S = 1 / 15
 """Events are shown this often at most; between two repaints they are collected."""
@@ -85,10 +85,11 @@ class ChatScreen(Screen[None]):
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
         self._author = message.info.target.name
-        self._speculating = message.info.draft is not None and self._options.lookahead > 0
+        info, lookahead = message.info, self._options.lookahead
+        self._speculating = info.draft is not None and lookahead > 0 and info.widest != 1
         self.query_one(ChatHeader).show(message.info)
-        if message.info.draft is None:
-            self._transcript.add(Notice(f"note: {NO_DRAFT}"))
+        for note in notes(has_draft=info.draft is not None, lookahead=lookahead, widest=info.widest):
+            self._transcript.add(Notice(f"note: {note}"))
         self._enter(State.READY)
         self._transcript.say_first(
             "Ask something. Colours show who wrote each token; struck text was drafted and refused, Ctrl+T hides it."

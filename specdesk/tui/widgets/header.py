@@ -31,7 +31,10 @@ class ChatHeader(Horizontal):
         models = info.target.name
         if info.draft is not None:
             models += f" ⇐ {shortened(info.draft.name, beside=info.target.name)}"
-        lookahead = f"K {options.lookahead}" if info.draft is not None and options.lookahead else "plain"
+        k = options.lookahead if info.widest is None else min(options.lookahead, info.widest - 1)
+        lookahead = f"K {k}" if info.draft is not None and k else "plain"
+        if info.exact is not None:
+            lookahead += "   exact"
         seed = "new each answer" if options.seed is None else str(options.seed)
         self.query_one("#models", Static).update(visible(models))
         self.query_one("#settings", Static).update(f"T {options.sampling.temperature:g}   {lookahead}   seed {seed}")

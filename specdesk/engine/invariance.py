@@ -1,0 +1,184 @@
+"""Which target passes over several tokens compute, bit for bit, what one-token passes compute.
+
+A kernel for several tokens may add in another order than the one for a single token, so that logits differ in their
+last bits and a near-tie falls the other way. Whether it does depends on model, machine, build, threads, cache types and
+on how full the cache is, but not on the numbers: so it is probed once, and holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from specdesk.engine.llama import N_BATCH, CacheType, LlamaLM, LoadOptions
+from specdesk.engine.machine import machine, model_identity
+from specdesk.engine.profiles import Profiles
+from specdesk.engine.stop import StopFlag
+from specdesk.errors import ModelError
+
+MAX_WIDTH = 9
+"""Widest pass that is tried: a draft of 8 and the token before it."""
+
+_DEPTHS = (32, 250, 300, 507, 600, 763, 1019, 1100)
+"""Tokens in the cache before the passes compared. llama.cpp looks at a multiple of 256 cells, takes another attention
+kernel from 512 on, and a pass may cross such a border: 250, 507, 763 and 1019 let it."""
+
+_MOST_COPIES = 254
+"""llama.cpp's limit on sequences is 256."""
+
+_KIND = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Engine settings that decide which widths are invariant."""
+
+    cache_type_k: CacheType
+    cache_type_v: CacheType
+    repack: bool
+
+    def applied(self, options: LoadOptions) -> LoadOptions:
+        """`options` with these settings."""
+        return replace(options, cache_type_k=self.cache_type_k, cache_type_v=self.cache_type_v, repack=self.repack)
+
+
+@dataclass(frozen=True, slots=True)
+class Invariance:
+    """What a probe found."""
+
+    settings: Settings
+    width: int
+    """Every pass of 1 to this many tokens gives the logits, and leaves the cache, of one-token passes; 1: no wider."""
+    n_ctx: int
+    """The context up to which that was probed."""
+
+
+_AS_GIVEN = Settings(CacheType.F16, CacheType.F16, repack=True)
+_MIXED = replace(_AS_GIVEN, cache_type_k=CacheType.Q8_0)
+"""Keys and values of two types: llama.cpp's one-token pass then keeps to the attention kernel of the wider ones."""
+_CHOICES = ((_AS_GIVEN, _MIXED), (replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False)))
+"""Settings to try, in the order of what they cost: without repacking every pass is slower (by a quarter for a Q4_K_M
+model on an AVX-512 machine), so the second row is only tried where the first gives no width at all."""
+
+
+def find_invariance(
+    path: Path, options: LoadOptions, profiles: Profiles, notify: Callable[[str], None], stop: StopFlag
+) -> Invariance:
+    """The settings with the widest invariant passes for this model here: from the profile, or probed and kept there.
+
+    Probing loads the model once per choice of settings and reads a thousand tokens with it. `notify` hears of it.
+    Raises: ModelError for a model that cannot be loaded; Interrupted if stopped.
+    """
+    key = _key(path, options)
+    known = _read(profiles.get(_KIND, key))
+    if known is not None and known.n_ctx >= options.n_ctx:
+        return known
+    notify(f"exact mode: probing {path.name} for passes that round like one-token passes, once on this machine")
+    found = _probe_choices(path, options, stop)
+    profiles.put(_KIND, key, asdict(found))
+    return found
+
+
+def _key(path: Path, options: LoadOptions) -> dict[str, object]:
+    try:
+        identity = model_identity(path)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    return {
+        **identity,
+        **machine(),
+        "n_threads": options.n_threads,
+        "n_gpu_layers": options.n_gpu_layers,
+        "n_batch": N_BATCH,
+    }
+
+
+def _read(kept: Any) -> Invariance | None:
+    """The record as it was kept; None if it is not one."""
+    try:
+        settings, width, n_ctx = kept["settings"], kept["width"], kept["n_ctx"]
+        k, v, repack = (settings[name] for name in ("cache_type_k", "cache_type_v", "repack"))
+        valid = isinstance(width, int) and isinstance(n_ctx, int) and isinstance(repack, bool) and width >= 1
+        return Invariance(Settings(CacheType(k), CacheType(v), repack), width, n_ctx) if valid else None
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag) -> Invariance:
+    best = Invariance(_AS_GIVEN, 1, options.n_ctx)
+    # On a GPU another attention takes over, and mixed cache types may fall back to the CPU: nothing is tried there.
+    rows: Iterable[Sequence[Settings]] = _CHOICES if options.n_gpu_layers == 0 else ((_AS_GIVEN,),)
+    for row in rows:
+        for settings in row:
+            width = _widest(path, settings.applied(options), stop)
+            if width > best.width:
+                best = replace(best, settings=settings, width=width)
+            if width == MAX_WIDTH:
+                break
+        if best.width > 1:
+            break
+    return best
+
+
+def _widest(path: Path, options: LoadOptions, stop: StopFlag) -> int:
+    """The widest invariant pass with these settings; 1 where llama.cpp refuses them."""
+    last = options.n_ctx - MAX_WIDTH
+    depths = sorted({min(_DEPTHS[0], last), *(depth for depth in _DEPTHS if depth <= last)})
+    n_copies = min((last - depths[-1]) // depths[-1], _MOST_COPIES)
+    try:
+        lm = LlamaLM(path, replace(options, n_sequences=1 + n_copies), stop)
+    except ModelError:
+        if options.cache_type_k is options.cache_type_v and options.repack:
+            raise
+        return 1
+    with lm:
+        ids = np.random.default_rng(0).integers(lm.n_vocab, size=depths[-1] + MAX_WIDTH).tolist()
+        width = MAX_WIDTH
+        for depth in depths:
+            lm.extend(ids[len(lm.ids) : depth], 0)
+            width = _compare(lm, ids[depth : depth + width], width)
+            if width == 1:
+                return 1
+        return _deeper(lm, ids[depths[-1] :], width, n_copies)
+
+
+def _deeper(lm: LlamaLM, ids: list[int], width: int, n_copies: int) -> int:
+    """The same with more of the cache in use, at twice as much each time and at the end.
+
+    Which kernel runs depends on how much is in use, and not on whose cells they are: copies of the text fill it without
+    the minutes that reading as much would take.
+    """
+    cells = lm.cells()
+    for copy in range(1, n_copies + 1):
+        lm.put_cells(cells, copy)
+        if (copy & (copy + 1) == 0 or copy == n_copies) and width > 1:
+            width = _compare(lm, ids[:width], width)
+    return width
+
+
+def _compare(lm: LlamaLM, ids: list[int], widest: int) -> int:
+    """The most of `ids` that one pass, and any shorter one, reads exactly as one-token passes do; the cache stays."""
+    start = len(lm.ids)
+    rows, states = [], []
+    for token in ids:
+        rows.append(lm.extend([token], 1)[0].copy())
+        states.append(_digest(lm))
+    width = 1
+    while width < widest:
+        lm.truncate(start)
+        wide = lm.extend(ids[: width + 1], width + 1)
+        same = all(np.array_equal(wide[i].view(np.uint32), rows[i].view(np.uint32)) for i in range(width + 1))
+        if not same or _digest(lm) != states[width]:
+            break
+        width += 1
+    lm.truncate(start)
+    return width
+
+
+def _digest(lm: LlamaLM) -> bytes:
+    return hashlib.sha256(lm.cells().data).digest()

@@ -1,0 +1,50 @@
+"""What tells one machine and one model from another, for results that hold only where they were measured."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+from pathlib import Path
+
+import llama_cpp
+from llama_cpp import _ggml
+
+_HEAD = 16 * 2**20
+"""More than the metadata and the table of tensors take, which decide what is computed and how."""
+
+
+def machine() -> dict[str, object]:
+    """The processor and devices, and the build of llama.cpp that uses them."""
+    return {
+        "machine": platform.machine(),
+        "devices": _devices(),
+        "llama_cpp": llama_cpp.__version__,
+        "features": llama_cpp.llama_print_system_info().decode("utf-8", errors="replace").strip(" |"),
+    }
+
+
+def model_identity(path: Path) -> dict[str, object]:
+    """Size and a hash of the first 16 MiB: reading all of a file of many gigabytes would take longer than loading it.
+
+    Raises OSError for a file that cannot be read.
+    """
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "head_sha256": hashlib.sha256(file.read(_HEAD)).hexdigest()}
+
+
+def _devices() -> list[str]:
+    """What ggml calls the devices it sees, the processor among them; empty where it cannot be asked."""
+    library = _ggml.libggml
+    try:
+        count, get, describe = (
+            library.ggml_backend_dev_count,
+            library.ggml_backend_dev_get,
+            library.ggml_backend_dev_description,
+        )
+    except AttributeError:
+        return []
+    count.restype = ctypes.c_size_t
+    get.argtypes, get.restype = [ctypes.c_size_t], ctypes.c_void_p
+    describe.argtypes, describe.restype = [ctypes.c_void_p], ctypes.c_char_p
+    return [describe(get(index)).decode("utf-8", errors="replace") for index in range(count())]
