@@ -63,7 +63,9 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
         "drafted": [
             {"id": t.id, "text": t.text, "p": t.p, "q": t.q, "decision": t.outcome.value} for t in step.drafted
         ],
-        "written": [{"id": t.id, "text": t.text, "p": t.p, "source": t.source.value} for t in step.tokens],
+        "written": [
+            {"id": t.id, "text": t.text, "p": t.p, "ahead": t.ahead, "source": t.source.value} for t in step.tokens
+        ],
         "draft_s": step.draft_s,
         "target_s": step.target_s,
         "step_s": step.step_s,

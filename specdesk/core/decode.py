@@ -94,8 +94,9 @@ def decode(
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
-            verdict = rule.judge(drafts, _warped(rows, committed, drafts, task.sampling), start)
-            tokens, deltas, reason = _take(verdict, text, vocabulary, plain=not drafts)
+            target_at = _warped(rows, committed, drafts, task.sampling)
+            verdict = rule.judge(drafts, target_at, start)
+            tokens, deltas, reason = _take(verdict, target_at, text, vocabulary, plain=not drafts)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
@@ -170,7 +171,7 @@ def _warped(rows: Logits, committed: list[int], drafts: list[DraftToken], sampli
 
 
 def _take(
-    verdict: Verdict, text: AnswerText, vocabulary: Vocabulary, *, plain: bool
+    verdict: Verdict, target_at: TargetAt, text: AnswerText, vocabulary: Vocabulary, *, plain: bool
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
     """Let the verdict's tokens join the answer one by one, up to the one that ends it."""
     written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
@@ -178,9 +179,9 @@ def _take(
     written.append((verdict.token, verdict.p, last))
     tokens: list[AnswerToken] = []
     deltas: list[Delta] = []
-    for token, p, source in written:
+    for position, (token, p, source) in enumerate(written):
         final, reason = text.push(token, source)
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p))
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, target_at(position).ahead(token)))
         deltas.extend(final)
         if reason is not None:
             return tokens, deltas, reason

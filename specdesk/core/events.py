@@ -59,6 +59,10 @@ class AnswerToken:
     text: str
     source: Source
     p: float
+    """The target's probability of it, as sampled from."""
+    ahead: float
+    """The probability of all tokens likelier than it. A draw is right if a uniform number in [ahead, ahead + p) is
+    uniform in [0, 1): so a trace can be tested against the very distributions that made it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,14 @@ class Distribution:
         at = int(np.searchsorted(self.ids, token))
         return float(self.probs[at]) if at < self.ids.size and self.ids[at] == token else 0.0
 
+    def ahead(self, token: int) -> float:
+        """Probability of all tokens likelier than this one of the support; among equals the lower id is likelier.
+
+        The intervals [ahead, ahead + prob) of the support's tokens partition [0, 1).
+        """
+        p = self.prob(token)
+        return float(self.probs[(self.probs > p) | ((self.probs == p) & (self.ids < token))].sum())
+
     def probs_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Probabilities of `ids` (n,) in the order given, shape (n,)."""
         at = np.minimum(np.searchsorted(self.ids, ids), self.ids.size - 1)

@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 def step(text: str) -> Step:
-    token = AnswerToken(1, text, Source.PLAIN, 1.0)
+    token = AnswerToken(1, text, Source.PLAIN, 1.0, 0.0)
     return Step(0, 0, "test", None, "test", (), (token,), (Delta(text, Source.PLAIN),), 0, 0, 0)
 
 

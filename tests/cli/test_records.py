@@ -24,13 +24,13 @@ DRAFTED = Step(
         DraftedToken(i, f"d{i}", 0.5, None if outcome is IGNORED else 0.25, outcome)
         for i, outcome in enumerate((ACCEPTED, REJECTED, IGNORED, IGNORED))
     ),
-    tokens=(AnswerToken(0, "d0", Source.ACCEPTED, 0.25), AnswerToken(9, "r", Source.REPLACEMENT, 0.75)),
+    tokens=(AnswerToken(0, "d0", Source.ACCEPTED, 0.25, 0.5), AnswerToken(9, "r", Source.REPLACEMENT, 0.75, 0.0)),
     deltas=(),
     draft_s=0.1,
     target_s=0.2,
     step_s=0.4,
 )
-PLAIN = Step(0, 0, "plain", None, "by nature", (), (AnswerToken(7, "p", Source.PLAIN, 1.0),), (), 0.0, 0.1, 0.1)
+PLAIN = Step(0, 0, "plain", None, "by nature", (), (AnswerToken(7, "p", Source.PLAIN, 1.0, 0.0),), (), 0.0, 0.1, 0.1)
 
 
 def tally(*steps: Step) -> Tally:

@@ -20,7 +20,7 @@ def step(outcomes: str, n_tokens: int, seconds: float) -> Step:
         drafter="model" if outcomes else None,
         parity="test",
         drafted=tuple(DraftedToken(0, "", 1.0, 1.0, names[letter]) for letter in outcomes),
-        tokens=tuple(AnswerToken(0, "", Source.PLAIN, 1.0) for _ in range(n_tokens)),
+        tokens=tuple(AnswerToken(0, "", Source.PLAIN, 1.0, 0.0) for _ in range(n_tokens)),
         deltas=(),
         draft_s=seconds / 4,
         target_s=seconds / 2,

@@ -134,3 +134,11 @@ def test_min_p_of_one_keeps_all_that_are_likeliest() -> None:
 
 def test_the_tiniest_temperature_is_greedy_and_quiet() -> None:
     assert list(warp(np.array([1.0, 3.0, 2.0], np.float32), Sampling(1e-310, 0, 1.0, 0.0)).probs) == [0, 1, 0]
+
+
+def test_the_intervals_of_ahead_and_prob_partition_one() -> None:
+    law = Distribution(np.array([2, 3, 5, 9]), np.array([0.2, 0.3, 0.3, 0.2]))
+    intervals = [(law.ahead(token), law.ahead(token) + law.prob(token)) for token in (3, 5, 2, 9)]
+    assert intervals[0][0] == 0
+    assert [end for _, end in intervals[:-1]] == pytest.approx([start for start, _ in intervals[1:]])
+    assert intervals[-1][1] == pytest.approx(1)

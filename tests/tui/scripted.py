@@ -107,7 +107,7 @@ def step(
         drafter="model" if drafted else None,
         parity="test",
         drafted=drafted,
-        tokens=tuple(AnswerToken(0, text, source, 0.5) for text, source in written),
+        tokens=tuple(AnswerToken(0, text, source, 0.5, 0.0) for text, source in written),
         deltas=tuple(Delta(text, source) for text, source in written),
         draft_s=draft_s,
         target_s=target_s,

@@ -140,7 +140,9 @@ async def test_held_back_text_and_the_reason_of_the_end_are_shown(make_chat: Mak
     async with chat.run() as see:
         await see.ask("go")
         # A token whose bytes are only half a character gives no text yet.
-        half = Step(0, 0, "fixed", None, "test", (), (AnswerToken(1, "\ufffd", Source.PLAIN, 1.0),), (), 0, 0.1, 0.1)
+        half = Step(
+            0, 0, "fixed", None, "test", (), (AnswerToken(1, "\ufffd", Source.PLAIN, 1.0, 0.0),), (), 0, 0.1, 0.1
+        )
         see.engine.feed(half, Finished(StopReason.LENGTH, (Delta("\ufffd!", Source.PLAIN),)))
         await see.until_state(State.READY)
         assert see.last.figures.answer.text == "\ufffd!"
