@@ -10,7 +10,7 @@ import pytest
 
 from specdesk import paths
 from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
-from tests.tiny.gguf_models import TinyPair, write_pair
+from tests.tiny.gguf_models import TinyPair, write_pair, write_quantized_pair
 
 _REAL_MODELS = paths.models_dir()
 """Where the user's models are; read before any test moves home."""
@@ -47,6 +47,12 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def tiny_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
     """Two real GGUF files of half a megabyte each."""
     return write_pair(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def quantized_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
+    """The same as Q8_0, for exact mode."""
+    return write_quantized_pair(tmp_path_factory.mktemp("quantized"))
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from specdesk import __version__
 from specdesk.cli.chat import chat
 from specdesk.cli.console import give_up_stdout, mend_streams, say
 from specdesk.cli.download import download
+from specdesk.cli.prove import prove
 from specdesk.cli.run import run
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError, StorageError
@@ -49,6 +50,7 @@ def build_app() -> typer.Typer:
     app.command()(run)
     app.command()(chat)
     app.command()(download)
+    app.command()(prove)
     return app
 
 

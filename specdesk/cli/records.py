@@ -64,7 +64,15 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
             {"id": t.id, "text": t.text, "p": t.p, "q": t.q, "decision": t.outcome.value} for t in step.drafted
         ],
         "written": [
-            {"id": t.id, "text": t.text, "p": t.p, "ahead": t.ahead, "source": t.source.value} for t in step.tokens
+            {
+                "id": t.id,
+                "text": t.text,
+                "p": t.p,
+                "ahead": t.ahead,
+                "favoured": t.favoured,
+                "source": t.source.value,
+            }
+            for t in step.tokens
         ],
         "draft_s": step.draft_s,
         "target_s": step.target_s,

@@ -96,7 +96,7 @@ def decode(
             passed = clock()
             target_at = _warped(rows, committed, drafts, task.sampling)
             verdict = rule.judge(drafts, target_at, start)
-            tokens, deltas, reason = _take(verdict, target_at, text, vocabulary, plain=not drafts)
+            tokens, deltas, reason = _take(verdict, drafts, target_at, text, vocabulary)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
@@ -171,17 +171,19 @@ def _warped(rows: Logits, committed: list[int], drafts: list[DraftToken], sampli
 
 
 def _take(
-    verdict: Verdict, target_at: TargetAt, text: AnswerText, vocabulary: Vocabulary, *, plain: bool
+    verdict: Verdict, drafts: list[DraftToken], target_at: TargetAt, text: AnswerText, vocabulary: Vocabulary
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
     """Let the verdict's tokens join the answer one by one, up to the one that ends it."""
     written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
-    last = Source.PLAIN if plain else Source.REPLACEMENT if verdict.rejected else Source.BONUS
+    last = Source.PLAIN if not drafts else Source.REPLACEMENT if verdict.rejected else Source.BONUS
     written.append((verdict.token, verdict.p, last))
     tokens: list[AnswerToken] = []
     deltas: list[Delta] = []
     for position, (token, p, source) in enumerate(written):
         final, reason = text.push(token, source)
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, target_at(position).ahead(token)))
+        law = target_at(position)
+        favoured = law.favoured(token, drafts[position].q) if position < len(drafts) else None
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, law.ahead(token), favoured))
         deltas.extend(final)
         if reason is not None:
             return tokens, deltas, reason

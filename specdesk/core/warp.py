@@ -28,12 +28,24 @@ class Distribution:
         return float(self.probs[at]) if at < self.ids.size and self.ids[at] == token else 0.0
 
     def ahead(self, token: int) -> float:
-        """Probability of all tokens likelier than this one of the support; among equals the lower id is likelier.
+        """Probability of all tokens likelier than this one; among equals the lower id comes first.
 
-        The intervals [ahead, ahead + prob) of the support's tokens partition [0, 1).
+        1 for a token outside the support. The intervals [ahead, ahead + prob) of the support's tokens partition [0, 1).
         """
-        p = self.prob(token)
-        return float(self.probs[(self.probs > p) | ((self.probs == p) & (self.ids < token))].sum())
+        return self._before(token, self.probs)
+
+    def favoured(self, token: int, q: Distribution) -> float:
+        """The same, the tokens ordered by how much more likely they are in `q`."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._before(token, q.probs_of(self.ids) / self.probs)
+
+    def _before(self, token: int, scores: NDArray[np.float64]) -> float:
+        """Probability of what scores higher than `token`, or as high with a lower id."""
+        at = int(np.searchsorted(self.ids, token))
+        if at == self.ids.size or self.ids[at] != token:
+            return 1.0
+        own = scores[at]
+        return float(self.probs[(scores > own) | ((scores == own) & (self.ids < token))].sum())
 
     def probs_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Probabilities of `ids` (n,) in the order given, shape (n,)."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from specdesk.core.events import Event
+from specdesk.engine.closeness import Closeness, closeness
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.invariance import Invariance, find_invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions, supports_gpu
@@ -117,6 +118,12 @@ class Engine:
         if not text:
             raise UsageError("the prompt is empty")
         return self._session.answer(self._session.raw_ids(text), options)
+
+    def closeness(
+        self, messages: Sequence[Message], answer: Sequence[int], tokens: tuple[int, int], width: int
+    ) -> Closeness:
+        """How near `tokens` are behind the beginning of an answer, given as token ids, to this conversation."""
+        return closeness(self._session.target, self._session.chat_ids(messages), answer, tokens, width)
 
     def close(self) -> None:
         """Free the models."""

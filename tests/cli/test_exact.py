@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from gguf import GGMLQuantizationType
 
 from tests.cli.shell import answer, specdesk
-from tests.tiny.gguf_models import DRAFT, TARGET, TinyPair, write
+from tests.tiny.gguf_models import TinyPair
 
 PROMPT = ("--raw", "The quick brown fox", "-n", 60, "--seed", 5, "--exact")
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Sequence[object]:
-    folder = tmp_path_factory.mktemp("quantized")
-    files = [
-        write(folder / f"{name}.gguf", replace(model, quantization=GGMLQuantizationType.Q8_0))
-        for name, model in (("target", TARGET), ("draft", DRAFT))
-    ]
-    return ("--target", files[0], "--draft", files[1], "--threads", 1, "--ctx", 512)
+@pytest.fixture
+def pair(quantized_pair: TinyPair) -> Sequence[object]:
+    return ("--target", quantized_pair.target, "--draft", quantized_pair.draft, "--threads", 1, "--ctx", 512)
 
 
 @pytest.mark.parametrize("temperature", [0, 0.8])
@@ -54,7 +46,7 @@ def test_a_shorter_draft_than_asked_for_is_said(pair: Sequence[object]) -> None:
     assert "at most 8 are drafted, not 20" in done.stderr
 
 
-def test_no_width_at_all_is_said(tiny_pair: TinyPair, tmp_path: Path) -> None:
+def test_no_width_at_all_is_said(tiny_pair: TinyPair) -> None:
     models = ("--target", tiny_pair.target, "--draft", tiny_pair.draft, "--threads", 1, "--ctx", 128)
     done = specdesk("run", *PROMPT, *models)
     assert done.returncode == 0

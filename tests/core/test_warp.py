@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -138,7 +139,9 @@ def test_the_tiniest_temperature_is_greedy_and_quiet() -> None:
 
 def test_the_intervals_of_ahead_and_prob_partition_one() -> None:
     law = Distribution(np.array([2, 3, 5, 9]), np.array([0.2, 0.3, 0.3, 0.2]))
-    intervals = [(law.ahead(token), law.ahead(token) + law.prob(token)) for token in (3, 5, 2, 9)]
-    assert intervals[0][0] == 0
-    assert [end for _, end in intervals[:-1]] == pytest.approx([start for start, _ in intervals[1:]])
-    assert intervals[-1][1] == pytest.approx(1)
+    q = Distribution(np.array([5, 9, 11]), np.array([0.2, 0.6, 0.2]))
+    for before, order in ((law.ahead, (3, 5, 2, 9)), (partial(law.favoured, q=q), (9, 5, 2, 3))):
+        intervals = [(before(token), before(token) + law.prob(token)) for token in order]
+        assert intervals[0][0] == 0
+        assert [end for _, end in intervals[:-1]] == pytest.approx([start for start, _ in intervals[1:]])
+        assert intervals[-1][1] == pytest.approx(1)

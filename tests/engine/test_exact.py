@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gguf import GGMLQuantizationType
 
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
@@ -17,25 +16,10 @@ from specdesk.engine.invariance import MAX_WIDTH, find_invariance
 from specdesk.engine.stop import StopFlag
 from specdesk.settings import EngineSettings
 from tests.answers import fold
-from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, TARGET, TinyPair, write
+from tests.tiny.gguf_models import TinyPair
 
 GREEDY = AnswerOptions(Sampling(0.0), seed=3, lookahead=0, max_tokens=90, verify=RuleName.COUPLED)
 SAMPLED = replace(GREEDY, sampling=Sampling(0.8))
-
-
-@pytest.fixture(scope="module")
-def quantized_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
-    """The tiny pair as Q8_0, which has wide passes that round as one-token passes do."""
-    folder = tmp_path_factory.mktemp("quantized")
-    return TinyPair(
-        *(
-            write(
-                folder / f"{name}.gguf",
-                replace(model, vocabulary=CHAT, chat_template=CHATML, quantization=GGMLQuantizationType.Q8_0),
-            )
-            for name, model in (("target", TARGET), ("draft", DRAFT))
-        )
-    )
 
 
 def opened(pair: TinyPair, *, draft: bool, n_ctx: int = 2048) -> Engine:

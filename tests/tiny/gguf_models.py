@@ -196,3 +196,12 @@ class TinyPair:
 def write_pair(folder: Path) -> TinyPair:
     """The pair most tests use."""
     return TinyPair(write(folder / "target.gguf", TARGET), write(folder / "draft.gguf", DRAFT))
+
+
+def write_quantized_pair(folder: Path) -> TinyPair:
+    """The same as Q8_0 and with a chat template: it has wide passes that round as one-token passes do, F32 has none."""
+    changes = {"vocabulary": CHAT, "chat_template": CHATML, "quantization": GGMLQuantizationType.Q8_0}
+    return TinyPair(
+        write(folder / "target.gguf", replace(TARGET, **changes)),
+        write(folder / "draft.gguf", replace(DRAFT, **changes)),
+    )
