@@ -27,6 +27,7 @@ def chat(
     frequency_penalty: opt.FrequencyPenalty = opt.SAMPLING.frequency_penalty,
     presence_penalty: opt.PresencePenalty = opt.SAMPLING.presence_penalty,
     repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
+    samplers: opt.Samplers = opt.SAMPLERS,
     logit_bias: opt.LogitBias = None,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     verify: opt.Verify = None,
@@ -52,6 +53,7 @@ def chat(
     from specdesk.tui.conversation import ChatOptions
 
     sampling = opt.sampling(
+        samplers,
         logit_bias,
         temperature=temperature,
         top_k=top_k,

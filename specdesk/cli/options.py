@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from specdesk.core.names import DEFAULT_RULE, RuleName
-from specdesk.core.sampling import Sampling
+from specdesk.core.sampling import DEFAULT_SAMPLERS, SamplerName, Sampling
 from specdesk.errors import UsageError
 
 _MODELS = "Models"
@@ -19,6 +19,16 @@ _ENGINE = "Engine"
 
 SAMPLING = Sampling()
 """The defaults, which are llama.cpp's."""
+SAMPLERS = ";".join(DEFAULT_SAMPLERS)
+"""The default order, as --samplers takes it."""
+_SAMPLER_ALIASES = {
+    "nucleus": SamplerName.TOP_P,
+    "temp": SamplerName.TEMPERATURE,
+    "typ": SamplerName.TYPICAL_P,
+    "typical": SamplerName.TYPICAL_P,
+    "typicalp": SamplerName.TYPICAL_P,
+}
+"""What llama.cpp takes besides a sampler's own name, with or without hyphens or underscores."""
 
 
 def within(low: float, high: float) -> Callable[[Any], Any]:
@@ -51,10 +61,14 @@ def not_empty(texts: list[str] | None) -> list[str] | None:
     return texts
 
 
-def sampling(biases: list[str] | None, **values: Any) -> Sampling:
+def sampling(samplers: str, biases: list[str] | None, **values: Any) -> Sampling:
     """The sampling the options ask for. Raises UsageError, naming the value, for one out of range."""
     try:
-        return Sampling(**values, logit_bias=tuple(_bias(text) for text in biases or ()))
+        return Sampling(
+            **values,
+            samplers=tuple(_sampler(text) for text in re.split("[;,]", samplers)),
+            logit_bias=tuple(_bias(text) for text in biases or ()),
+        )
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -62,6 +76,18 @@ def sampling(biases: list[str] | None, **values: Any) -> Sampling:
 def rule(wanted: RuleName | None, *, exact: bool) -> RuleName:
     """How drafts are judged: as asked for, else the rule that suits the mode."""
     return wanted or (RuleName.COUPLED if exact else DEFAULT_RULE)
+
+
+def _sampler(text: str) -> SamplerName:
+    plain = _plain(text)
+    named = {_plain(name): name for name in SamplerName} | _SAMPLER_ALIASES
+    if plain not in named:
+        raise ValueError(f"there is no sampler {text.strip()!r}, only {', '.join(SamplerName)}")
+    return named[plain]
+
+
+def _plain(name: str) -> str:
+    return re.sub("[-_]", "", name.strip().lower())
 
 
 def _bias(text: str) -> tuple[int, float]:
@@ -199,6 +225,17 @@ TopNSigma = Annotated[
         "--top-n-sigma",
         metavar="X",
         help="Drop logits this many standard deviations below the highest; 0 turns it off.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Samplers = Annotated[
+    str,
+    typer.Option(
+        "--samplers",
+        metavar="NAMES",
+        help="The samplers to apply, in this order, separated by ; (quote it) or by commas. One left out is off. "
+        f"[default: {', '.join(DEFAULT_SAMPLERS)}]",
+        show_default=False,  # it is too long a word to be wrapped
         rich_help_panel=_SAMPLING,
     ),
 ]

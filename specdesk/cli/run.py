@@ -38,6 +38,7 @@ def run(
     frequency_penalty: opt.FrequencyPenalty = opt.SAMPLING.frequency_penalty,
     presence_penalty: opt.PresencePenalty = opt.SAMPLING.presence_penalty,
     repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
+    samplers: opt.Samplers = opt.SAMPLERS,
     logit_bias: opt.LogitBias = None,
     stop: Annotated[
         list[str] | None,
@@ -83,6 +84,7 @@ def run(
     if as_json and (show_rejected or color is ColorWhen.ALWAYS):
         raise UsageError("--json has no colours and no rejected tokens", "--trace FILE writes every draft token")
     sampling = opt.sampling(
+        samplers,
         logit_bias,
         temperature=temperature,
         top_k=top_k,

@@ -20,3 +20,10 @@ class Constraint(Protocol):
 
     def forced(self, answer: Sequence[int]) -> list[int]:
         """Tokens of the text that must follow `answer`, whatever the model says; empty where there is a choice."""
+
+
+class DeadEnd(Exception):  # noqa: N818 — where an answer got to, not an error in the code
+    """The constraint allows none of the tokens the model can write here."""
+
+    def __init__(self) -> None:
+        super().__init__("the constraint allows no token here")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.core.sampling import Sampling
+from specdesk.core import samplers
+from specdesk.core.candidates import Candidates, Row, permitted, usable, whole
+from specdesk.core.constraint import Allowed
+from specdesk.core.sampling import SamplerName, Sampling
 
-_BLOCK = 64
-"""Width of the blocks whose maxima bound the k-th largest logit; a cache line or two, and SIMD-friendly."""
+_LOOKS_AT_ALL = frozenset({SamplerName.PENALTIES, SamplerName.TOP_N_SIGMA, SamplerName.TYPICAL_P})
+"""Samplers whose result any token may change, however unlikely it is."""
+_MAY_DETHRONE = frozenset({SamplerName.PENALTIES, SamplerName.TYPICAL_P})
+"""Samplers after which another token may be the likeliest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,112 +69,98 @@ def certain(token: int) -> Distribution:
     return Distribution(np.array([token], dtype=np.int64), np.ones(1))
 
 
-def warp(logits: NDArray[np.float32], sampling: Sampling, seen: Sequence[int] = ()) -> Distribution:
-    """The distribution that `sampling` makes of one row of logits, shape (n_vocab,), which is left untouched.
+def warp(logits: Row, sampling: Sampling, seen: Sequence[int] = (), allowed: Allowed | None = None) -> Distribution:
+    """The distribution that `sampling` makes of one row of logits, shape (n_vocab,) float32, which is left untouched.
 
-    `seen` is the text before the row as far as the penalties look: `sampling.seen(text)`. Raises FloatingPointError if
-    the row has NaN, infinity or nothing finite.
+    `seen` is the text before the row as far as the penalties look: `sampling.seen(text)`. With `allowed` the result is
+    that of setting the logits of all tokens not allowed to minus infinity before anything else. Tokens are asked about
+    from the likeliest down, each once, and no more chunks of them than it takes to be certain of the result.
+
+    Raises: FloatingPointError if the row has NaN, infinity or nothing finite; DeadEnd if `allowed` allows no token
+    whose logit is finite.
     """
-    row = _adjusted(logits, sampling, seen)
-    peak = float(row.max())
-    if not math.isfinite(peak):
-        raise FloatingPointError(f"the model produced unusable logits (largest: {peak})")
-    if sampling.temperature == 0 and sampling.typical_p == 1:
-        return certain(int(row.argmax()))
-
-    ids, x, mass = _candidates(row, peak, sampling)
-    if sampling.typical_p < 1:
-        typical = _typical(x, sampling.typical_p)
-        ids, x = ids[typical], x[typical] - x[typical].max()
-        mass = float(np.exp(x).sum())
-    # Min-p may cut before top-p: top-p sums over more probable tokens only, and its total is already taken.
-    if sampling.min_p > 0:
-        kept = x >= math.log(sampling.min_p)
-        ids, x = ids[kept], x[kept]
-    if sampling.top_p < 1:
-        order = np.argsort(-x, kind="stable")
-        reached = int(np.searchsorted(np.cumsum(np.exp(x[order])), sampling.top_p * mass))
-        kept = np.sort(order[: reached + 1])
-        ids, x = ids[kept], x[kept]
-    if sampling.temperature == 0:
-        return certain(int(ids[int(x.argmax())]))
-    with np.errstate(over="ignore"):  # at tiny temperatures all but the largest become minus infinity, as they should
-        weights = np.exp(x / sampling.temperature)
-    return Distribution(ids, weights / weights.sum())
+    names = _in_force(sampling, seen)
+    row = usable(whole(_biased(logits, sampling.logit_bias)))
+    if names[:1] == [SamplerName.PENALTIES]:
+        # A penalty looks at its token alone, so it makes no difference that the constraint comes after it.
+        row = _applied(names.pop(0), row, sampling, seen)
+    for candidates in permitted(row, allowed):
+        left = _narrowed(candidates, names, sampling, seen)
+        if left.rest is None:
+            break
+    return _distribution(left)
 
 
-def _adjusted(logits: NDArray[np.float32], sampling: Sampling, seen: Sequence[int]) -> NDArray[np.float32]:
-    """The row with bias and penalties; the row itself where there are none."""
-    if not sampling.logit_bias and not seen:
+def _in_force(sampling: Sampling, seen: Sequence[int]) -> list[SamplerName]:
+    """The samplers that make a difference, in order."""
+    on = {
+        SamplerName.PENALTIES: len(seen) > 0,
+        SamplerName.TOP_N_SIGMA: sampling.top_n_sigma > 0,
+        SamplerName.TOP_K: sampling.top_k > 0,
+        SamplerName.TYPICAL_P: sampling.typical_p < 1,
+        SamplerName.TOP_P: sampling.top_p < 1,
+        SamplerName.MIN_P: sampling.min_p > 0,
+        SamplerName.TEMPERATURE: sampling.temperature != 1,
+    }
+    names = [name for name in sampling.samplers if on[name]]
+    if sampling.applied_temperature > 0:
+        return names
+    # Greedy: one token is left from there on, and before it nothing matters that keeps the likeliest one.
+    before = names[: names.index(SamplerName.TEMPERATURE)]
+    while before and before[-1] not in _MAY_DETHRONE:
+        before.pop()
+    return [*before, SamplerName.TEMPERATURE]
+
+
+def _biased(logits: Row, biases: Sequence[tuple[int, float]]) -> Row:
+    """The row with the biases; the row itself where there are none."""
+    if not biases:
         return logits
     row = logits.copy()
-    for token, bias in sampling.logit_bias:
+    for token, bias in biases:
         if token < row.size:
             row[token] += np.float32(bias)
-    if seen:
-        tokens, counts = np.unique(np.fromiter(seen, np.int64), return_counts=True)
-        counts, tokens = counts[tokens < row.size], tokens[tokens < row.size]
-        x = row[tokens]
-        penalty = np.float32(sampling.repeat_penalty)
-        x = np.where(x <= 0, x * penalty, x / penalty)
-        row[tokens] = x - (counts * sampling.frequency_penalty + sampling.presence_penalty).astype(np.float32)
     return row
 
 
-def _candidates(
-    row: NDArray[np.float32], peak: float, sampling: Sampling
-) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """What top-n-sigma and top-k leave: ids ascending, logits relative to the peak, and their total weight.
-
-    Tokens that top-p is certain to drop later may be missing already; their weight is in the total.
-    """
-    n = row.size
-    if sampling.top_n_sigma > 0:
-        deviation = float(row[np.isfinite(row)].std(dtype=np.float64))
-        ids = np.flatnonzero(row >= peak - sampling.top_n_sigma * deviation)
-        if 0 < sampling.top_k < ids.size:
-            ids = np.sort(ids[np.argsort(-row[ids], kind="stable")[: sampling.top_k]])
-    elif 0 < sampling.top_k < n:
-        ids = _top_k(row, sampling.top_k)
-    elif sampling.typical_p < 1:
-        ids = np.flatnonzero(row > -np.inf)
-    else:
-        mass = float(np.exp(row - np.float32(peak)).sum(dtype=np.float64))
-        # All tokens under this floor together weigh less than top-p leaves out, so none of them is in the nucleus:
-        # the sort for top-p sees hundreds of candidates instead of the vocabulary.
-        floor = math.log((1 - sampling.top_p) * mass / n) if sampling.top_p < 1 else -math.inf
-        ids = np.flatnonzero(row >= peak + floor)
-        return ids, row[ids].astype(np.float64) - peak, mass
-    x = row[ids].astype(np.float64) - peak
-    return ids, x, float(np.exp(x).sum())
+def _narrowed(
+    candidates: Candidates, names: Sequence[SamplerName], sampling: Sampling, seen: Sequence[int]
+) -> Candidates:
+    """What the samplers leave. If it has a rest, more of the row must be known to tell."""
+    for name in names:
+        if candidates.rest is not None and name in _LOOKS_AT_ALL:
+            break
+        candidates = _applied(name, candidates, sampling, seen)
+    return candidates
 
 
-def _typical(x: NDArray[np.float64], typical_p: float) -> NDArray[np.int64]:
-    """Positions, ascending, of the tokens whose surprise is nearest the expected one, until they pass `typical_p`.
+def _applied(name: SamplerName, candidates: Candidates, sampling: Sampling, seen: Sequence[int]) -> Candidates:
+    match name:
+        case SamplerName.PENALTIES:
+            return samplers.penalties(
+                candidates,
+                seen,
+                repeat=sampling.repeat_penalty,
+                frequency=sampling.frequency_penalty,
+                presence=sampling.presence_penalty,
+            )
+        case SamplerName.TOP_N_SIGMA:
+            return samplers.top_n_sigma(candidates, sampling.top_n_sigma)
+        case SamplerName.TOP_K:
+            return samplers.top_k(candidates, sampling.top_k)
+        case SamplerName.TYPICAL_P:
+            return samplers.typical(candidates, sampling.typical_p)
+        case SamplerName.TOP_P:
+            return samplers.top_p(candidates, sampling.top_p)
+        case SamplerName.MIN_P:
+            return samplers.min_p(candidates, sampling.min_p)
+        case SamplerName.TEMPERATURE:
+            return samplers.temperature(candidates, sampling.temperature)
+        case _:
+            assert_never(name)
 
-    Source: Meister et al., arXiv:2202.00666, section 3.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_p = x - math.log(float(np.exp(x).sum()))
-        p = np.exp(log_p)
-        entropy = -float(np.nansum(p * log_p))
-    order = np.argsort(np.abs(-log_p - entropy), kind="stable")
-    passed = int(np.searchsorted(np.cumsum(p[order]), typical_p, side="right"))
-    return np.sort(order[: passed + 1])
 
-
-def _top_k(logits: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """Ids of the k highest logits, ascending; among equals at the cut the lowest ids stay.
-
-    A full partition of a 150,000-entry row costs over a millisecond. The k-th largest of the blocks' maxima is at most
-    the k-th largest logit, so one pass over the row leaves a few hundred candidates.
-    """
-    whole = logits.size // _BLOCK * _BLOCK
-    maxima = logits[:whole].reshape(-1, _BLOCK).max(axis=1)
-    if k <= maxima.size:
-        bound = np.partition(maxima, -k)[-k]
-        candidates = np.flatnonzero(logits >= bound)
-    else:
-        candidates = np.arange(logits.size)
-    best = np.argsort(-logits[candidates], kind="stable")[:k]
-    return np.sort(candidates[best])
+def _distribution(candidates: Candidates) -> Distribution:
+    there = np.flatnonzero(candidates.logits > -np.inf)
+    weights = candidates.weights()[there]
+    return Distribution(candidates.ids[there], weights / weights.sum())

@@ -59,6 +59,7 @@ def test_json_tells_everything_and_adds_up(pair: Sequence[object], chat_pair: Ti
     settings, stats = result["settings"], result["stats"]
     assert (settings["seed"], settings["lookahead"], settings["temperature"]) == (3, 4, 1)
     assert (settings["top_k"], settings["stop"], settings["n_ctx"], settings["max_tokens"]) == (10, ["~~~"], 256, 60)
+    assert settings["samplers"] == ["penalties", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "temperature"]
     assert set(stats) == STATS
     assert len(result["token_ids"]) == stats["generated_tokens"] == 60
     assert stats["drafted"] == stats["accepted"] + stats["rejected"] + stats["ignored"] > 0
@@ -85,6 +86,18 @@ def test_a_banned_token_is_never_written(pair: Sequence[object]) -> None:
     result = json.loads(done.stdout, parse_constant=pytest.fail)
     assert banned not in result["token_ids"]
     assert result["settings"]["logit_bias"] == [[banned, "-inf"]]
+
+
+@pytest.mark.parametrize("spelling", ["top_k;temperature", "top-k,temp", " TopK ; TEMP"])
+def test_the_samplers_asked_for_are_applied_and_told(pair: Sequence[object], spelling: str) -> None:
+    """Top-k of one is greedy, and does nothing where it is left out."""
+    options = (*pair, "-n", 20, "-k", 0)
+    greedy = answer("Hello", *options, "-t", 0)
+    result = answer("Hello", *options, "-t", 5, "--top-k", 1, "--seed", 1, "--samplers", spelling)
+    assert result["settings"]["samplers"] == ["top_k", "temperature"]
+    assert result["token_ids"] == greedy["token_ids"]
+    without = answer("Hello", *options, "-t", 5, "--top-k", 1, "--seed", 1, "--samplers", "temperature")
+    assert without["token_ids"] != greedy["token_ids"]
 
 
 def test_coupled_writes_the_same_with_and_without_a_draft(pair: Sequence[object]) -> None:
@@ -243,6 +256,11 @@ def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
         (["x", "PAIR", "--repeat-penalty", "0"], 2, "not 0"),
         (["x", "PAIR", "--presence-penalty", "nan"], 2, "nan"),
         (["x", "PAIR", "--repeat-last-n", "-2"], 2, "-2"),
+        (["x", "PAIR", "--samplers", "top_k;dry"], 2, "there is no sampler 'dry', only penalties, top_n_sigma, top_k"),
+        (["x", "PAIR", "--samplers", "xtc"], 2, "'xtc'"),
+        (["x", "PAIR", "--samplers", "top_k;;temp"], 2, "there is no sampler ''"),
+        (["x", "PAIR", "--samplers", ""], 2, "there is no sampler ''"),
+        (["x", "PAIR", "--samplers", "top-k;temp;topk"], 2, "not 2 times: top_k"),
         (["x", "PAIR", "--logit-bias", "12"], 2, "12"),
         (["x", "PAIR", "--logit-bias", "12+inf"], 2, "inf"),
         (["x", "PAIR", "--verify", "guess"], 2, "guess"),

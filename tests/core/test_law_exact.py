@@ -20,7 +20,7 @@ from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw
 from specdesk.core.lm import Logits
 from specdesk.core.names import RuleName
-from specdesk.core.sampling import Sampling
+from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.core.verify import DraftToken, TargetAt
 from specdesk.core.warp import Distribution, certain, warp
 from tests.toy.enumeration import Path, every_path
@@ -39,7 +39,11 @@ SAMPLINGS = {
     "all of it": Sampling(
         0.9, 2, 0.95, 0.02, 0.9, 2.0, 1.2, 0.1, 0.1, repeat_last_n=-1, logit_bias=((0, 0.5), (2, -0.25))
     ),
-}
+    "another order": Sampling(
+        0.6, 2, 0.8, 0.3, repeat_penalty=1.4, presence_penalty=0.5, repeat_last_n=3,
+        samplers=(SamplerName.TEMPERATURE, SamplerName.TOP_P, SamplerName.PENALTIES, SamplerName.MIN_P),
+    ),
+}  # fmt: skip
 
 
 def target() -> ToyLM:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from specdesk.core.sampling import Sampling
+from specdesk.core.sampling import DEFAULT_SAMPLERS, SamplerName, Sampling
 from specdesk.core.warp import Distribution, warp
 
 OFF = Sampling(1.0, 0, 1.0, 0.0)
@@ -145,3 +145,83 @@ def test_the_intervals_of_ahead_and_prob_partition_one() -> None:
         assert intervals[0][0] == 0
         assert [end for _, end in intervals[:-1]] == pytest.approx([start for start, _ in intervals[1:]])
         assert intervals[-1][1] == pytest.approx(1)
+
+
+def in_order(*names: SamplerName, **settings: float) -> Sampling:
+    return replace(OFF, samplers=names, **settings)  # type: ignore[arg-type]
+
+
+S = SamplerName
+
+
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        # At temperature 0.5 the first token has 0.25 of 0.345, and at 1 only half of all.
+        (in_order(S.TEMPERATURE, S.TOP_P, temperature=0.5, top_p=0.7), [1, 0, 0, 0]),
+        (in_order(S.TOP_P, S.TEMPERATURE, temperature=0.5, top_p=0.7), [0.8, 0.2, 0, 0]),
+        # The second token is half as likely as the first, and a quarter as likely at temperature 0.5.
+        (in_order(S.TEMPERATURE, S.MIN_P, temperature=0.5, min_p=0.4), [1, 0, 0, 0]),
+        (in_order(S.MIN_P, S.TEMPERATURE, temperature=0.5, min_p=0.4), [0.8, 0.2, 0, 0]),
+        # 0.5 of all is under 0.6, 0.5 of 0.75 is over it.
+        (in_order(S.TOP_P, S.TOP_K, top_p=0.6, top_k=2), [2 / 3, 1 / 3, 0, 0]),
+        (in_order(S.TOP_K, S.TOP_P, top_p=0.6, top_k=2), [1, 0, 0, 0]),
+        (in_order(S.TEMPERATURE, S.TOP_K, S.TOP_P, temperature=0.0, top_k=3), [1, 0, 0, 0]),
+        # What is left out is off, whatever it is set to.
+        (in_order(temperature=0.0, top_k=1, top_p=0.1, min_p=1.0, typical_p=0.1), [0.5, 0.25, 0.15, 0.1]),
+        (in_order(S.TOP_K, temperature=0.0, top_k=2), [2 / 3, 1 / 3, 0, 0]),
+    ],
+)  # fmt: skip
+def test_another_order_by_hand(sampling: Sampling, expected: list[float]) -> None:
+    assert dense(warp(HALVES, sampling), 4) == pytest.approx(expected, abs=1e-6)
+
+
+def test_penalties_behind_others_move_what_those_left() -> None:
+    """Two are left, 0.5 and 0.25; the first loses ln 4, which temperature 0.5 before it makes a factor of 4, not 16."""
+    penalised = {"presence_penalty": math.log(4)}
+    assert dense(warp(HALVES, in_order(S.TOP_K, S.PENALTIES, top_k=2, **penalised), [0]), 4) == pytest.approx(
+        [1 / 3, 2 / 3, 0, 0], abs=1e-6
+    )
+    hot = in_order(S.TEMPERATURE, S.TOP_K, S.PENALTIES, temperature=0.5, top_k=2, **penalised)
+    assert dense(warp(HALVES, hot, [0]), 4) == pytest.approx([0.5, 0.5, 0, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "order", ["penalties;temperature", "penalties;top_k;temperature", "top_k;penalties;temperature"]
+)
+def test_greedy_takes_the_highest_after_the_penalties(order: str) -> None:
+    """Also where another sampler comes first: of three tokens two are left, and of those the first is penalised."""
+    names = tuple(map(SamplerName, order.split(";")))
+    sampling = Sampling(0.0, 2, presence_penalty=5.0, samplers=names)
+    assert list(warp(np.array([3.0, 1.0, 2.0], np.float32), sampling, [0]).ids) == [2]
+
+
+@pytest.mark.parametrize("temperature", [1e-310, 1e-6, 1e30])
+@pytest.mark.parametrize("behind", [*SamplerName])
+def test_extreme_temperatures_in_front_stay_finite(temperature: float, behind: SamplerName) -> None:
+    sampling = replace(
+        Sampling(temperature, 3, 0.5, 0.5, 0.5, 1.0, 1.5, 0.1, 0.1),
+        samplers=tuple(dict.fromkeys((SamplerName.TEMPERATURE, behind, *SamplerName))),
+    )
+    for n in (5, 50_000):
+        logits = (np.random.default_rng(3).normal(size=n) * 1e30).astype(np.float32)
+        probs = warp(logits, sampling, [0, 1]).probs
+        assert np.isfinite(probs).all()
+        assert probs.sum() == pytest.approx(1)
+
+
+def test_a_sampler_is_there_once_at_most() -> None:
+    with pytest.raises(ValueError, match="not 2 times: top_k"):
+        replace(OFF, samplers=(S.TOP_K, S.MIN_P, S.TOP_K))
+
+
+def test_what_is_left_out_is_not_in_force() -> None:
+    """The penalties then need no text, and the temperature is 1."""
+    sampling = Sampling(0.5, repeat_penalty=1.5)
+    without = replace(sampling, samplers=(S.TOP_K,))
+    assert (sampling.window, sampling.seen([1, 2]), sampling.applied_temperature) == (64, [1, 2], 0.5)
+    assert (without.window, without.seen([1, 2]), without.applied_temperature) == (0, (), 1.0)
+
+
+def test_the_default_order_is_llama_cpp_s() -> None:
+    assert ";".join(DEFAULT_SAMPLERS) == "penalties;top_n_sigma;top_k;typ_p;top_p;min_p;temperature"
