@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from specdesk.engine.gbnf import fault, may_end
 from specdesk.engine.grammar import Grammar
+from specdesk.engine.json_schema import gbnf_of_schema
 from tests.engine.conftest import OpenLM
 from tests.tiny.gguf_models import TinyPair
 
@@ -68,6 +70,8 @@ def test_whether_a_text_may_end(gbnf: str, ends: bool) -> None:
         'root ::= a a{2,} "a ::= b"\na ::= [)("|] | "(" root ")" | "\\"" [^"\\]]',
         'root ::= "(" (root\n | "x"\n) "y" ")" # root ::= root "x"\n',
         "root ::= . <[65]>",
+        gbnf_of_schema("{}"),
+        gbnf_of_schema(json.dumps({"properties": {"a": {"items": {"$ref": "#"}}}})),
     ],
 )
 def test_no_fault(tiny_pair: TinyPair, open_lm: OpenLM, gbnf: str) -> None:
