@@ -7,13 +7,16 @@ import os
 import sys
 import tempfile
 from collections import deque
-from typing import IO
+from collections.abc import Callable
+from typing import IO, TypeVar
 
 # ggml starts a debugger on abort unless told otherwise; it reads this when the library is loaded.
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 import llama_cpp
 from llama_cpp import _ggml
+
+_Result = TypeVar("_Result")
 
 _KEPT_LINES = 200
 _WARNING = 3
@@ -73,6 +76,20 @@ class NativeLog:
         if self._hidden is not None:
             self._hidden.seek(0)
             self._hidden.truncate()
+
+    def past_the_log(self, call: Callable[[], _Result]) -> tuple[_Result, str]:
+        """What `call` returns, and what it wrote to file descriptor 2, which reaches no terminal then."""
+        sys.stderr.flush()
+        before = os.dup(2)
+        with tempfile.TemporaryFile(buffering=0) as taken:
+            os.dup2(taken.fileno(), 2)
+            try:
+                result = call()
+            finally:
+                os.dup2(before, 2)
+                os.close(before)
+            taken.seek(0)
+            return result, taken.read().decode("utf-8", errors="replace")
 
     def _last_hidden(self) -> str:
         """The last line native code wrote to the hidden file descriptor 2, past the log."""

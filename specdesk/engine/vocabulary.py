@@ -22,13 +22,14 @@ class LlamaVocabulary:
     """The core's Vocabulary over llama.cpp's. Valid as long as its model is open."""
 
     def __init__(self, model: Any) -> None:
-        self._vocab = llama_cpp.llama_model_get_vocab(model)
-        self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(self._vocab)
-        self.kind = llama_cpp.llama_vocab_type(self._vocab)
+        self.native = llama_cpp.llama_model_get_vocab(model)
+        """llama.cpp's own, for the rest of the engine."""
+        self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(self.native)
+        self.kind = llama_cpp.llama_vocab_type(self.native)
         """llama.cpp's number for the tokenizer's kind (SentencePiece, BPE, ...)."""
-        self.bos = llama_cpp.llama_vocab_bos(self._vocab)
-        self.eos = llama_cpp.llama_vocab_eos(self._vocab)
-        self.adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+        self.bos = llama_cpp.llama_vocab_bos(self.native)
+        self.eos = llama_cpp.llama_vocab_eos(self.native)
+        self.adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self.native))
         self.n_used = self._without_padding()
         """Tokens up to the last one that means something; ids from here on only fill the table up to a round size."""
         self._pieces: dict[int, bytes] = {}
@@ -39,7 +40,7 @@ class LlamaVocabulary:
         room = len(data) + 8
         while True:
             buffer = (llama_cpp.llama_token * room)()
-            n = llama_cpp.llama_tokenize(self._vocab, data, len(data), buffer, room, False, True)
+            n = llama_cpp.llama_tokenize(self.native, data, len(data), buffer, room, False, True)
             if n >= 0:
                 return list(buffer[:n])
             room = -n
@@ -48,7 +49,7 @@ class LlamaVocabulary:
         """The vocabulary's own entry for the token, special ones included; empty for none."""
         if token < 0:
             return b""
-        text: bytes | None = llama_cpp.llama_vocab_get_text(self._vocab, token)
+        text: bytes | None = llama_cpp.llama_vocab_get_text(self.native, token)
         return text or b""
 
     @cached_property
@@ -65,15 +66,15 @@ class LlamaVocabulary:
 
     def is_eog(self, token: int) -> bool:
         """Whether the token ends the answer."""
-        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
+        return bool(llama_cpp.llama_vocab_is_eog(self.native, token))
 
     def _without_padding(self) -> int:
         n = self.n_tokens
-        while n > 1 and llama_cpp.llama_vocab_get_attr(self._vocab, n - 1) & llama_cpp.LLAMA_TOKEN_ATTR_UNUSED:
+        while n > 1 and llama_cpp.llama_vocab_get_attr(self.native, n - 1) & llama_cpp.LLAMA_TOKEN_ATTR_UNUSED:
             n -= 1
         return n
 
     def _piece(self, token: int, size: int) -> bytes:
         buffer = (ctypes.c_char * size)()
-        n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, size, 0, False)
+        n = llama_cpp.llama_token_to_piece(self.native, token, buffer, size, 0, False)
         return self._piece(token, -n) if n < 0 else buffer.raw[:n]

@@ -84,6 +84,8 @@ class TinyModel:
     chat_template: str | None = None
     add_bos: bool | None = None
     """None leaves the choice to llama.cpp: true for the kind llama."""
+    space_prefix: bool = False
+    """Whether the tokenizer puts a space before every text, as SentencePiece does unless told otherwise."""
     name: str = "tiny"
     n_ctx_train: int = 2048
     quantization: GGMLQuantizationType = GGMLQuantizationType.F32
@@ -133,7 +135,7 @@ def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
         writer.add_bos_token_id(1)
         writer.add_eos_token_id(2)
         writer.add_unk_token_id(0)
-        writer.add_add_space_prefix(False)
+        writer.add_add_space_prefix(model.space_prefix)
     if model.add_bos is not None:
         writer.add_add_bos_token(model.add_bos)
     if model.chat_template is not None:
