@@ -48,9 +48,8 @@ def generate(
         waiting = stack.enter_context(Waiting("loading models ..."))
         engine = stack.enter_context(Engine(settings, say, stop))
         waiting.end()
-        for note in notes(
-            has_draft=engine.info.draft is not None, lookahead=options.lookahead, widest=engine.info.widest
-        ):
+        can_draft = engine.info.draft is not None or options.grammar is not None
+        for note in notes(has_draft=can_draft, lookahead=options.lookahead, widest=engine.info.widest):
             say(note)
         painter = _painter(output, engine.info)
         answer = Answer()
@@ -67,6 +66,8 @@ def generate(
             # The escapes that Python writes for what an encoding lacks are not those of JSON.
             print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
+        if options.grammar is not None and reason is not StopReason.EOG:
+            say("the answer ends before it is complete by the grammar")
         say(summary_line(answer.tally, reason))
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0
 

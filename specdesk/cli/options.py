@@ -278,6 +278,24 @@ Exact = Annotated[
         rich_help_panel=_SAMPLING,
     ),
 ]
+Grammar = Annotated[
+    Path | None,
+    typer.Option(
+        "--grammar",
+        metavar="FILE",
+        help="Keep the answer within a grammar in llama.cpp's notation (GBNF).",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+JsonSchema = Annotated[
+    Path | None,
+    typer.Option(
+        "--json-schema",
+        metavar="FILE",
+        help="Answer with JSON that validates against this schema.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
 Ctx = Annotated[
     int,
     typer.Option(

@@ -35,6 +35,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
             "lookahead": options.lookahead if info.draft is not None else 0,
             "max_tokens": options.max_tokens,
             "stop": list(options.stop_strings),
+            "grammar": options.grammar,
             "n_ctx": info.n_ctx,
             "n_threads": info.n_threads,
             "n_gpu_layers": info.target.n_gpu_layers,

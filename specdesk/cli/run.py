@@ -40,6 +40,8 @@ def run(
     repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
     samplers: opt.Samplers = opt.SAMPLERS,
     logit_bias: opt.LogitBias = None,
+    grammar: opt.Grammar = None,
+    json_schema: opt.JsonSchema = None,
     stop: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,10 +102,12 @@ def run(
 
     # Loading NumPy and llama.cpp takes a moment that --help should not.
     from specdesk.cli.generate import Output, generate
+    from specdesk.cli.grammar import grammar_text
     from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.records import Trace
     from specdesk.engine.client import AnswerOptions, Message, native_output
 
+    constraint = grammar_text(grammar, json_schema)
     # The trace comes first: one that cannot be written is not worth a download, and /dev/stderr is still the user's.
     with Trace(trace) if trace is not None else nullcontext() as tracer:
         chosen = choose(pair, target, draft, no_download=no_download)
@@ -128,6 +132,7 @@ def run(
                 max_tokens,
                 tuple(stop or ()),
                 opt.rule(verify, exact=exact),
+                grammar=constraint,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
         )

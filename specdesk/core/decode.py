@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
+from specdesk.core.constraint import Constraint
 from specdesk.core.drafters.protocol import Drafter, Draw
 from specdesk.core.events import (
     AnswerToken,
@@ -20,13 +21,14 @@ from specdesk.core.events import (
     StopReason,
 )
 from specdesk.core.interrupted import Interrupted
+from specdesk.core.law import Law
 from specdesk.core.lm import LanguageModel, Logits, Vocabulary, rewind
 from specdesk.core.lookahead import Lookahead
 from specdesk.core.rules import PARITY, PLAIN_PARITY, Rule
 from specdesk.core.sampling import Sampling
 from specdesk.core.stops import AnswerText
 from specdesk.core.verify import DraftToken, TargetAt, Verdict
-from specdesk.core.warp import Distribution, warp
+from specdesk.core.warp import Distribution
 
 PROMPT_CHUNK = 256
 """Tokens of a prompt fed per target pass: how often its progress is reported."""
@@ -45,6 +47,13 @@ class Task:
     n_written: int = 0
     """Tokens at the end of the prompt that are this answer's own beginning, where one is continued: positions go on
     from there, so that no noise is used twice."""
+    constraint: Constraint | None = None
+    """What the answer has to keep to."""
+
+    @property
+    def law(self) -> Law:
+        """How target and draft are sampled."""
+        return Law(self.sampling, self.constraint, len(self.prompt) - self.n_written)
 
 
 def decode(
@@ -68,7 +77,7 @@ def decode(
     `clock` counts seconds. `cancelled` is asked between passes; a model may raise Interrupted inside one.
 
     Raises: ValueError for an empty prompt, one that does not fit into the context, a token limit below 1 or an empty
-    stop string; FloatingPointError if a model produces unusable logits.
+    stop string; FloatingPointError if a model produces unusable logits; DeadEnd where the constraint allows no token.
     Source: Leviathan et al., arXiv:2211.17192, Algorithm 1 and section 2.
     """
     committed = list(task.prompt)
@@ -76,6 +85,7 @@ def decode(
         raise ValueError("the prompt has no tokens")
     if len(committed) > target.n_ctx:
         raise ValueError(f"the prompt has {len(committed)} tokens, the context holds {target.n_ctx}")
+    law = task.law
     text = AnswerText(vocabulary, task.max_tokens, task.stop_strings)
     reason: StopReason | None = None
     try:
@@ -89,12 +99,12 @@ def decode(
             started = clock()
             room = _room(text, target, drafter, len(committed))
             plan = lookahead.plan(index, room)
-            start = len(committed) - len(task.prompt) + task.n_written
+            start = len(committed) - law.answer_start
             drafts = _draft(drafter, committed, plan.n_draft, vocabulary, partial(_propose, rule, start))
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
-            target_at = _warped(rows, committed, drafts, task.sampling)
+            target_at = _laws(rows, committed, drafts, law, vocabulary)
             verdict = rule.judge(drafts, target_at, start)
             tokens, deltas, reason = _take(verdict, drafts, target_at, text, vocabulary)
             committed.extend(token.id for token in tokens)
@@ -159,15 +169,20 @@ def _propose(rule: Rule, start: int, q: Distribution, index: int) -> int:
     return rule.propose(q, start + index)
 
 
-def _warped(rows: Logits, committed: list[int], drafts: list[DraftToken], sampling: Sampling) -> TargetAt:
-    """The rows of a pass as distributions, each warped once, and only if it is asked for.
+def _laws(rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary) -> TargetAt:
+    """The rows of a pass as distributions, each made once, and only if it is asked for.
 
-    Penalties at a row see the draft tokens before it and none behind it.
+    Penalties and constraint see at each row the draft tokens before it and none behind it.
     """
-    if sampling.window == 0:
-        return cache(lambda row: warp(rows[row], sampling))
-    text = [*committed, *(draft.token for draft in drafts)]
-    return cache(lambda row: warp(rows[row], sampling, sampling.seen(text[: len(committed) + row])))
+    text = [*committed, *(draft.token for draft in drafts)] if law.reads_text else []
+    # What is drawn behind an end token is dropped, and a constraint has nothing to say there.
+    ended = bool(drafts) and vocabulary.is_eog(drafts[-1].token)
+
+    def at(row: int) -> Distribution:
+        last = law.unconstrained if ended and row == len(drafts) else law
+        return last.at(rows[row], text[: len(committed) + row])
+
+    return cache(at)
 
 
 def _take(

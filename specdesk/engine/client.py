@@ -12,6 +12,7 @@ from typing import Self
 from specdesk.core.events import Event
 from specdesk.engine.closeness import Closeness, closeness
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions, supports_gpu
 from specdesk.engine.native_log import native_log
@@ -23,7 +24,17 @@ from specdesk.errors import UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
 
-__all__ = ["AnswerOptions", "Engine", "EngineInfo", "Invariance", "Message", "ModelInfo", "StopFlag", "native_output"]
+__all__ = [
+    "AnswerOptions",
+    "Engine",
+    "EngineInfo",
+    "Invariance",
+    "Message",
+    "ModelInfo",
+    "StopFlag",
+    "gbnf_of_schema",
+    "native_output",
+]
 
 
 @dataclass(frozen=True, slots=True)

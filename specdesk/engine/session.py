@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from specdesk.core.constraint import DeadEnd
 from specdesk.core.decode import Task, decode
+from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
+from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.events import Event
 from specdesk.core.lookahead import FixedLookahead
 from specdesk.core.names import DEFAULT_RULE, RuleName
 from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
+from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.stop import StopFlag
@@ -40,6 +44,8 @@ class AnswerOptions:
     """Which answer of its conversation this is: another number, other random numbers from the same seed."""
     n_written: int = 0
     """Tokens at the end of the prompt that are this answer's own beginning, where one is continued."""
+    grammar: str | None = None
+    """What the answer has to keep to, in llama.cpp's notation (GBNF)."""
 
 
 class Session:
@@ -54,6 +60,7 @@ class Session:
         self.draft = draft
         self._stop = stop
         self._widest = widest
+        self._grammar: tuple[str, Grammar] | None = None
         self._models = ExitStack()
         self._models.enter_context(target)
         if draft is not None:
@@ -105,7 +112,7 @@ class Session:
     def answer(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         """Decode one answer to `prompt`. While the stop flag is set, it ends with reason `cancelled`.
 
-        Raises UsageError if the prompt is empty or leaves no room in the context.
+        Raises UsageError if the prompt is empty or leaves no room in the context, and for an unusable grammar.
         """
         if not prompt:
             raise UsageError("the prompt is empty")
@@ -117,22 +124,34 @@ class Session:
         return _explained(self._decode(prompt, options), self.target.path.name)
 
     def _decode(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
-        drafter = NoDrafter() if self.draft is None else ModelDrafter(self.draft, options.sampling)
+        constraint = None if options.grammar is None else self._grammar_of(options.grammar)
+        task = Task(prompt, options.sampling, options.max_tokens, options.stop_strings, options.n_written, constraint)
+        drafter: Drafter = NoDrafter() if self.draft is None else ModelDrafter(self.draft, task.law)
+        if constraint is not None:
+            drafter = ForcedDrafter(constraint, task.law.answer_start, drafter)
         return decode(
-            Task(prompt, options.sampling, options.max_tokens, options.stop_strings, options.n_written),
+            task,
             target=self.target,
             vocabulary=self.target.vocabulary,
             drafter=drafter,
-            lookahead=FixedLookahead(self._n_draft(options.lookahead)),
+            lookahead=FixedLookahead(self._n_draft(options)),
             rule=rule_of(options.verify, options.seed, options.answer),
             clock=time.perf_counter,
             cancelled=self._stop.is_set,
         )
 
-    def _n_draft(self, wanted: int) -> int:
-        if self.draft is None:
+    def _n_draft(self, options: AnswerOptions) -> int:
+        if self.draft is None and options.grammar is None:
             return 0
-        return wanted if self._widest is None else min(wanted, self._widest - 1)
+        return options.lookahead if self._widest is None else min(options.lookahead, self._widest - 1)
+
+    def _grammar_of(self, gbnf: str) -> Grammar:
+        """The grammar, kept until another one is asked for."""
+        if self._grammar is None or self._grammar[0] != gbnf:
+            grammar = Grammar(self.target.vocabulary, gbnf)
+            self._models.callback(grammar.close)
+            self._grammar = (gbnf, grammar)
+        return self._grammar[1]
 
     def close(self) -> None:
         """Free both models."""
@@ -145,3 +164,7 @@ def _explained(events: Iterator[Event], model: str) -> Iterator[Event]:
         yield from events
     except FloatingPointError as error:
         raise GenerationError(f"{model}: {error}", "the file may be damaged, or too coarsely quantized") from error
+    except DeadEnd as error:
+        raise GenerationError(
+            "the grammar allows none of the model's tokens here", "check it, and --logit-bias"
+        ) from error

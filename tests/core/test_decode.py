@@ -11,6 +11,7 @@ from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Draw
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.interrupted import Interrupted
+from specdesk.core.law import Law
 from specdesk.core.lm import Logits
 from specdesk.core.names import RuleName
 from specdesk.core.rules import PARITY, PLAIN_PARITY
@@ -304,12 +305,12 @@ def test_a_plain_step_has_no_drafter() -> None:
 def test_a_new_answer_keeps_what_the_draft_has_read() -> None:
     target, draft = toy(), toy()
     list(events(Task([1, 2, 3, 4], GREEDY, 6), target, draft, 3))
-    drafter = ModelDrafter(draft, GREEDY)
+    drafter = ModelDrafter(draft, Law(GREEDY))
     drafter.begin([1, 2, 3, 5, 6])
     assert list(draft.ids) == [1, 2, 3]
 
 
 def test_drafting_goes_on_to_the_last_cell_of_the_draft() -> None:
-    drafter = ModelDrafter(toy(n_ctx=8), GREEDY)
+    drafter = ModelDrafter(toy(n_ctx=8), Law(GREEDY))
     assert [drafter.room(n) for n in (1, 7, 8, 9, 10)] == [8, 2, 1, 0, 0]
     assert len(list(drafter.propose([1, 2, 3, 4, 5], lambda q, _: int(q.ids[0])))) == 4

@@ -11,20 +11,25 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from specdesk.core import decode as decode_module
 from specdesk.core import verify
+from specdesk.core.constraint import Constraint
 from specdesk.core.decode import Task
+from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw
-from specdesk.core.lm import Logits
+from specdesk.core.events import Outcome, Step
+from specdesk.core.law import Law
+from specdesk.core.lm import Logits, Vocabulary
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.core.verify import DraftToken, TargetAt
 from specdesk.core.warp import Distribution, certain, warp
 from tests.toy.enumeration import Path, every_path
-from tests.toy.models import ToyLM, events, joint_law, random_logits, written
+from tests.toy.models import TableConstraint, ToyLM, events, joint_law, random_logits, written
 
 V = 3
 PROMPT = (1,)
@@ -50,10 +55,23 @@ def target() -> ToyLM:
     return ToyLM(random_logits(V, 5), V)
 
 
+CONSTRAINTS = {
+    "none": None,
+    "forced": TableConstraint({-1: (0, 2), 0: (1,), 1: (0, 1, 2), 2: (0, 2)}),
+    "narrow": TableConstraint({-1: (1, 2), 0: (2,), 1: (0,), 2: (0, 1)}),
+}
+
+
 class OneHot:
-    """A drafter that is certain, as a lookup in earlier text is: the token is a function of the text."""
+    """A drafter that is certain, as a lookup in earlier text is: the token is a function of the text.
+
+    What the constraint forbids it does not propose; it would be refused with certainty.
+    """
 
     name = "lookup"
+
+    def __init__(self, law: Law) -> None:
+        self._law = law
 
     def begin(self, committed: Sequence[int]) -> None: ...
 
@@ -64,6 +82,9 @@ class OneHot:
         text = list(committed)
         for index in range(10):
             q = certain((text[-1] * 2 + len(text)) % V)
+            constraint = self._law.constraint
+            if constraint is not None and not constraint.allowed(text[self._law.answer_start :], q.ids)[0]:
+                return
             text.append(draw(q, index))
             yield DraftToken(text[-1], q)
 
@@ -90,37 +111,55 @@ class DropsWhatItDrew(ModelDrafter):
             yield draft
 
 
-def drafter(name: str, sampling: Sampling) -> Drafter:
+class ChoosesAfterDrawing(ModelDrafter):
+    """Lets another drafter propose instead when it dislikes what it drew."""
+
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+        first = next(super().propose(committed, draw))
+        if first.q.prob(first.token) >= 0.45:
+            yield first
+        else:
+            yield from OneHot(self._law).propose(committed, draw)
+
+
+def drafter(name: str, law: Law) -> Drafter:
     draft = ToyLM(random_logits(V, 5, noise=0.9), V)
     match name:
         case "model":
-            return ModelDrafter(draft, sampling)
+            return ModelDrafter(draft, law)
         case "stopping":
-            return StopsByWhatItDrew(draft, sampling)
+            return StopsByWhatItDrew(draft, law)
         case "dropping":
-            return DropsWhatItDrew(draft, sampling)
+            return DropsWhatItDrew(draft, law)
+        case "choosing late":
+            return ChoosesAfterDrawing(draft, law)
+        case "forced":
+            assert law.constraint is not None
+            return ForcedDrafter(law.constraint, law.answer_start, ModelDrafter(draft, law))
         case "lookup":
-            return OneHot()
+            return OneHot(law)
         case _:
             return NoDrafter()
 
 
-def law(rule: RuleName, name: str, sampling: Sampling, k: int) -> tuple[dict[tuple[int, ...], float], float]:
+def law(
+    rule: RuleName, name: str, sampling: Sampling, k: int, constraint: Constraint | None = None
+) -> tuple[dict[tuple[int, ...], float], float]:
     """The probability of every three tokens, and the tokens a first pass writes on average."""
     total: dict[tuple[int, ...], float] = defaultdict(float)
     first_pass = 0.0
 
     def run(path: Path) -> tuple[tuple[int, ...], int]:
         lm = target()
-        task = Task(PROMPT, sampling, max_tokens=8)
-        stream = events(task, lm, None, k, drafter=drafter(name, sampling), rule=rule, chance=path)
+        task = Task(PROMPT, sampling, max_tokens=8, constraint=constraint)
+        stream = events(task, lm, None, k, drafter=drafter(name, task.law), rule=rule, chance=path)
         tokens: list[int] = []
         for event in stream:
             tokens.extend(token.id for token in written(iter([event])))
             if tokens:
                 break
         n_first = len(tokens)
-        rest = Task([*PROMPT, *tokens], sampling, max_tokens=max(1, N_TOKENS - n_first))
+        rest = Task([*PROMPT, *tokens], sampling, max(1, N_TOKENS - n_first), n_written=n_first, constraint=constraint)
         if n_first < N_TOKENS:
             tokens.extend(token.id for token in written(events(rest, lm, None, 0, rule=rule, chance=path)))
         return tuple(tokens[:N_TOKENS]), n_first
@@ -142,6 +181,73 @@ def test_every_rule_with_every_drafter_writes_the_target_s_law(
     expected = joint_law(target(), PROMPT, sampling, N_TOKENS)
     assert sum(found.values()) == pytest.approx(1, abs=1e-12)
     assert {path: found[path] for path in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("sampling", [SAMPLINGS["open"], SAMPLINGS["all of it"]], ids=["open", "all of it"])
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("name", ["model", "stopping", "lookup", "forced", "none"])
+@pytest.mark.parametrize("constraint", ["forced", "narrow"])
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+def test_the_same_under_a_constraint(rule: RuleName, constraint: str, name: str, k: int, sampling: Sampling) -> None:
+    """Draft and target are masked alike, at each row by the draft tokens before it."""
+    found, _ = law(rule, name, sampling, k, CONSTRAINTS[constraint])
+    expected = joint_law(target(), PROMPT, sampling, N_TOKENS, CONSTRAINTS[constraint])
+    assert sum(expected.values()) == pytest.approx(1, abs=1e-12)
+    assert {path: found.get(path, 0.0) for path in expected} == pytest.approx(expected, abs=1e-12)
+
+
+def test_forced_text_is_drafted_without_the_draft_model() -> None:
+    """Behind a 0 only a 1 may come; the model drafts what follows it."""
+    constraint = CONSTRAINTS["forced"]
+    task = Task([0, 0], SAMPLINGS["greedy"], max_tokens=3, n_written=1, constraint=constraint)
+    step = next(
+        event
+        for event in events(task, target(), None, 2, drafter=drafter("forced", task.law))
+        if isinstance(event, Step)
+    )
+    assert step.drafter == "grammar and model"
+    assert (step.drafted[0].id, step.drafted[0].q) == (1, 1.0)
+    assert step.drafted[0].outcome is Outcome.ACCEPTED
+
+
+class Stateful:
+    """A constraint that moves on with every token it is asked about, and never back: drafts leave their traces."""
+
+    def __init__(self, table: TableConstraint) -> None:
+        self._table = table
+        self._read: list[int] = []
+
+    def allowed(self, answer: Sequence[int], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        self._read.extend(answer[len(self._read) :])
+        return np.isin(ids, self._table._table[self._read[-1] if self._read else -1])
+
+    def forced(self, answer: Sequence[int]) -> list[int]:
+        return []
+
+
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+def test_a_grammar_s_state_that_is_not_rolled_back_is_seen(rule: RuleName) -> None:
+    table = CONSTRAINTS["forced"]
+    assert table is not None
+    sampling = SAMPLINGS["open"]
+    total: dict[tuple[int, ...], float] = defaultdict(float)
+
+    def run(path: Path) -> tuple[int, ...]:
+        task = Task(PROMPT, sampling, N_TOKENS, constraint=Stateful(table))
+        stream = events(task, target(), None, 2, drafter=drafter("model", task.law), rule=rule, chance=path)
+        return tuple(token.id for token in written(stream))
+
+    for tokens, probability in every_path(run):
+        total[tokens] += probability
+    expected = joint_law(target(), PROMPT, sampling, N_TOKENS, table)
+    assert max(abs(total[path] - p) for path, p in expected.items()) > 1e-3
+
+
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+def test_a_drafter_chosen_after_a_draw_is_seen(rule: RuleName) -> None:
+    found, _ = law(rule, "choosing late", SAMPLINGS["open"], 2)
+    expected = joint_law(target(), PROMPT, SAMPLINGS["open"], N_TOKENS)
+    assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
 
 
 @pytest.mark.parametrize("name", ["model", "stopping", "lookup"])
@@ -196,23 +302,25 @@ def test_penalties_from_another_text_are_seen(monkeypatch: pytest.MonkeyPatch, r
     sampling = SAMPLINGS["penalised"]
     expected = joint_law(target(), PROMPT, sampling, N_TOKENS)
 
-    def stale(rows: Logits, committed: list[int], drafts: list[DraftToken], sampling: Sampling) -> TargetAt:
+    def stale(rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, _: Vocabulary) -> TargetAt:
         text = committed if fault == "drafts unseen" else [*committed, *(draft.token for draft in drafts)]
-        return lambda row: warp(rows[row], sampling, sampling.seen(text))
+        return lambda row: law.at(rows[row], text)
 
-    monkeypatch.setattr(decode_module, "_warped", stale)
+    monkeypatch.setattr(decode_module, "_laws", stale)
     found, _ = law(rule, "model", sampling, 2)
     assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
 
 
 def test_a_bonus_row_that_is_not_warped_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    warped = decode_module._warped
+    laws = decode_module._laws
 
-    def raw_bonus(rows: Logits, committed: list[int], drafts: list[DraftToken], sampling: Sampling) -> TargetAt:
-        at = warped(rows, committed, drafts, sampling)
+    def raw_bonus(
+        rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary
+    ) -> TargetAt:
+        at = laws(rows, committed, drafts, law, vocabulary)
         return lambda row: warp(rows[row], SAMPLINGS["open"]) if row == len(drafts) else at(row)
 
-    monkeypatch.setattr(decode_module, "_warped", raw_bonus)
+    monkeypatch.setattr(decode_module, "_laws", raw_bonus)
     found, _ = law(RuleName.BLOCK, "model", SAMPLINGS["warped"], 1)
     expected = joint_law(target(), PROMPT, SAMPLINGS["warped"], N_TOKENS)
     assert max(abs(found.get(path, 0.0) - p) for path, p in expected.items()) > 1e-3

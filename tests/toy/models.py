@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specdesk.core.chance import Chance, Dice, GumbelNoise
+from specdesk.core.constraint import Constraint
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
@@ -125,7 +128,7 @@ def events(
 ) -> Iterator[Event]:
     """Decode with a fixed lookahead; `drafter` instead of `draft` for one that is no model."""
     if drafter is None:
-        drafter = NoDrafter() if draft is None else ModelDrafter(draft, task.sampling)
+        drafter = NoDrafter() if draft is None else ModelDrafter(draft, task.law)
     return decode(
         task,
         target=target,
@@ -143,13 +146,36 @@ def written(stream: Iterator[Event]) -> list[AnswerToken]:
     return [token for event in stream if isinstance(event, Step) for token in event.tokens]
 
 
-def joint_law(lm: ToyLM, prompt: Sequence[int], sampling: Sampling, length: int) -> dict[tuple[int, ...], float]:
+class TableConstraint:
+    """Allows behind a token what a table says of it, and at the beginning what it says of -1."""
+
+    def __init__(self, table: Mapping[int, Sequence[int]]) -> None:
+        self._table = table
+
+    def allowed(self, answer: Sequence[int], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        for before, token in pairwise([-1, *answer]):
+            if token not in self._table[before]:
+                raise ValueError(f"{token} is not allowed in {answer}")
+        return np.isin(ids, self._table[answer[-1] if answer else -1])
+
+    def forced(self, answer: Sequence[int]) -> list[int]:
+        forced: list[int] = []
+        while len(forced) < 9 and len(only := self._table[[-1, *answer, *forced][-1]]) == 1:
+            forced.extend(only)
+        return forced
+
+
+def joint_law(
+    lm: ToyLM, prompt: Sequence[int], sampling: Sampling, length: int, constraint: Constraint | None = None
+) -> dict[tuple[int, ...], float]:
     """Probability of every sequence of `length` tokens behind `prompt`, by enumeration."""
     law: dict[tuple[int, ...], float] = {}
     for path in product(range(lm.n_vocab), repeat=length):
         p = 1.0
         for at, token in enumerate(path):
-            text = [*prompt, *path[:at]]
-            p *= warp(lm.logits(text), sampling, sampling.seen(text)).prob(token)
+            if p > 0:
+                allowed = None if constraint is None else partial(constraint.allowed, path[:at])
+                text = [*prompt, *path[:at]]
+                p *= warp(lm.logits(text), sampling, sampling.seen(text), allowed).prob(token)
         law[path] = p
     return law

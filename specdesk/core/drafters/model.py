@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specdesk.core.drafters.protocol import Draw
+from specdesk.core.law import Law
 from specdesk.core.lm import LanguageModel, rewind
-from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken
-from specdesk.core.warp import warp
 
 
 class ModelDrafter:
-    """Draws draft tokens from a draft model, warped like the target.
+    """Draws draft tokens from a draft model, by the law the target is sampled by.
 
     The model's cache is brought up to the text lazily, when tokens are asked for, so a draft that is not used costs
     nothing, its prompt included.
@@ -20,9 +19,9 @@ class ModelDrafter:
 
     name = "model"
 
-    def __init__(self, lm: LanguageModel, sampling: Sampling) -> None:
+    def __init__(self, lm: LanguageModel, law: Law) -> None:
         self._lm = lm
-        self._sampling = sampling
+        self._law = law
 
     def begin(self, committed: Sequence[int]) -> None:
         """Keep of the cache what a new answer to `committed` can use. Feeds nothing."""
@@ -35,9 +34,9 @@ class ModelDrafter:
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows."""
         feed = list(committed[len(self._lm.ids) :])
-        text = list(committed) if self._sampling.window else []
+        text = list(committed) if self._law.reads_text else []
         for index in range(self.room(len(committed))):
-            q = warp(self._lm.extend(feed, 1)[0], self._sampling, self._sampling.seen(text))
+            q = self._law.at(self._lm.extend(feed, 1)[0], text)
             draft = DraftToken(draw(q, index), q)
             yield draft
             feed = [draft.token]

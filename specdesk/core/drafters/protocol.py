@@ -26,7 +26,10 @@ class Drafter(Protocol):
         """How many tokens could be drafted behind a text of this length."""
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
-        """Draft tokens to follow `committed` (n,), one at a time, as many as are taken, `room` at most."""
+        """Draft tokens to follow `committed` (n,), one at a time, as many as are taken, `room` at most.
+
+        Under a constraint each is one that it allows behind those before it. None follows an end token.
+        """
 
     def settle(self, length: int) -> None:
         """The step is over: nothing beyond the first `length` tokens of the text may be kept."""
