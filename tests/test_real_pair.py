@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+import llama_cpp
 import pytest
 
 from specdesk.core.answer import Answer
 from specdesk.core.events import Event, PromptRead, StopReason
+from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.stop import StopFlag
+from specdesk.proof.prompts import PROMPTS
 from specdesk.settings import EngineSettings
 from tests.answers import fold, reason
 from tests.tiny.random_draft import write_random_draft
@@ -118,3 +123,52 @@ def test_the_reported_speedup_is_what_two_interleaved_runs_show(
             reported.append(drafted.speedup)
     print(f"{draft} draft: two runs {median(ratios):.3f}, reported {median(reported):.3f}", ratios, reported)  # noqa: T201
     assert median(reported) == pytest.approx(median(ratios), rel=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("target_format", "k", "tokens_per_pass"), [("q4_k_m", 2, 1.8), ("q8_0", 4, 2.5)])
+def test_exact_mode_writes_the_plain_answers(
+    real_pair: tuple[Path, Path], tmp_path: Path, target_format: str, k: int, tokens_per_pass: float
+) -> None:
+    """Twenty prompts, six of them of some 300 and 900 tokens, 128 tokens each; plain without a draft loaded.
+
+    Greedy and sampled under `coupled`. Every prompt is tried with two lookaheads, which go round from 1 to 8.
+    """
+    target = real_pair[0] if target_format == "q4_k_m" else as_q8_0(real_pair[0], tmp_path / "target.gguf")
+    samplings = {temperature: Sampling(temperature) for temperature in (0.0, 0.8)}
+
+    def answers(draft: Path | None, lookahead: Callable[[int], int]) -> dict[tuple[float, int], Answer]:
+        found = {}
+        with Engine(EngineSettings(target, draft, 2048, exact=True), lambda _: None, StopFlag()) as engine:
+            for number, prompt in enumerate(PROMPTS):
+                for temperature, sampling in samplings.items():
+                    options = AnswerOptions(
+                        sampling, 11, lookahead(number), 128, verify=RuleName.COUPLED, answer=number
+                    )
+                    found[temperature, number] = fold(engine.chat([Message("user", prompt)], options))
+        return found
+
+    plain = answers(None, lambda _: 0)
+    rates = {}
+    for shift in (0, 4):
+        drafted = answers(real_pair[1], lambda number, shift=shift: 1 + (number + shift) % 8)  # type: ignore[misc]
+        for key, answer in drafted.items():
+            assert answer.token_ids == plain[key].token_ids, key
+            rates[key[1], 1 + (key[1] + shift) % 8, key[0]] = answer.tally.tokens_per_pass
+    with Engine(EngineSettings(target, real_pair[1], 2048, exact=True), lambda _: None, StopFlag()) as engine:
+        tally = fold(engine.chat([Message("user", CODE)], AnswerOptions(samplings[0.0], 1, k, 128))).tally
+    print(
+        f"{target_format}: {len(rates)} answers as plain, {rates}; code -k {k}: {tally.tokens_per_pass}", tally.widths
+    )  # noqa: T201
+    assert tally.tokens_per_pass is not None
+    assert tally.tokens_per_pass > tokens_per_pass
+
+
+def as_q8_0(model: Path, path: Path) -> Path:
+    """The model in another format, by llama.cpp's own quantizer."""
+    params = llama_cpp.llama_model_quantize_default_params()
+    params.ftype = llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0
+    params.allow_requantize = True
+    assert llama_cpp.llama_model_quantize(os.fsencode(model), os.fsencode(path), ctypes.byref(params)) == 0
+    return path

@@ -32,6 +32,10 @@ GREEDY: Final = Sampling(0.0)
 
 _SAME: Final = "exact mode writes what plain decoding writes"
 
+_SHORT_CHARS: Final = 200
+_DRAWN_AT_ONCE: Final = 64
+"""Tokens of an answer whose draws are tested. They do not depend on what was read before, which takes its time."""
+
 _N_TESTS: Final = 3 * len(RuleName)
 """Tests of draws in one run, which share the odds of a false alarm."""
 
@@ -191,12 +195,13 @@ def _tested(name: str, test: Uniformity) -> Claim:
 
 
 def _drawn(engine: Engine, rule: RuleName, plan: Plan, lookahead: int, *, first_only: bool) -> list[AnswerToken]:
-    """At least `n_draws` tokens, or first tokens of passes, from one prompt after the other."""
+    """At least `n_draws` tokens, or first tokens of passes, from answers to the shorter prompts."""
     tokens: list[AnswerToken] = []
+    shorter = [prompt for prompt in plan.prompts if len(prompt) < _SHORT_CHARS]
     number = 0
     while len(tokens) < plan.n_draws:
-        options = replace(_options(plan, OPEN, rule, number), lookahead=lookahead)
-        for step in _steps(engine, plan.prompts[number % len(plan.prompts)], options):
+        options = replace(_options(plan, OPEN, rule, number), lookahead=lookahead, max_tokens=_DRAWN_AT_ONCE)
+        for step in _steps(engine, shorter[number % len(shorter)], options):
             tokens.extend(step.tokens[:1] if first_only else step.tokens)
         number += 1
     return tokens

@@ -20,7 +20,7 @@ from specdesk.proof.prompts import PROMPTS, QUICK
 def plan(*, quick: bool, lookahead: int, seed: int) -> Plan:
     """How much is tried: some 15 minutes for a model of 1.5 billion parameters on two cores, or under two of them."""
     if quick:
-        return Plan(QUICK, 32, 120, lookahead, seed)
+        return Plan(QUICK, 24, 64, lookahead, seed)
     return Plan(PROMPTS, 128, 1500, lookahead, seed)
 
 
