@@ -158,9 +158,8 @@ def test_exact_mode_writes_the_plain_answers(
             rates[key[1], 1 + (key[1] + shift) % 8, key[0]] = answer.tally.tokens_per_pass
     with Engine(EngineSettings(target, real_pair[1], 2048, exact=True), lambda _: None, StopFlag()) as engine:
         tally = fold(engine.chat([Message("user", CODE)], AnswerOptions(samplings[0.0], 1, k, 128))).tally
-    print(
-        f"{target_format}: {len(rates)} answers as plain, {rates}; code -k {k}: {tally.tokens_per_pass}", tally.widths
-    )  # noqa: T201
+    said = f"{target_format}: {len(rates)} answers as plain; code -k {k}: {tally.tokens_per_pass} {tally.widths}"
+    print(said, rates)  # noqa: T201
     assert tally.tokens_per_pass is not None
     assert tally.tokens_per_pass > tokens_per_pass
 
