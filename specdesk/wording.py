@@ -17,18 +17,19 @@ ENDINGS: Final = {
 """How an answer ended; nothing to say where the model ended it itself."""
 
 
-def notes(*, has_draft: bool, lookahead: int, widest: int | None) -> list[str]:
-    """What will be otherwise than asked: without a draft, and where exact mode limits passes to `widest` tokens."""
-    if lookahead == 0:
+def notes(lookahead: int, *, wanted: int, widest: int | None) -> list[str]:
+    """What to say where less than the `wanted` is drafted.
+
+    In exact mode target passes have at most `widest` tokens; elsewhere it is None.
+    """
+    if lookahead == wanted:
         return []
-    if not has_draft:
-        return ["no draft model: decoding plainly, one token per target pass"]
     if widest == 1:
         return ["exact mode: every pass over several tokens rounds in its own way here, so decoding is plain"]
-    if widest is not None and lookahead >= widest:
-        reason = f"passes of more than {widest} tokens round otherwise than plain decoding here"
-        return [f"exact mode: {reason}, so at most {widest - 1} are drafted, not {lookahead}"]
-    return []
+    if lookahead == 0:
+        return ["no draft model: decoding plainly, one token per target pass"]
+    reason = f"passes of more than {widest} tokens round otherwise than plain decoding here"
+    return [f"exact mode: {reason}, so at most {lookahead} are drafted, not {wanted}"]
 
 
 SLOWER: Final = "slower than plain, here: a smaller -k may help, -k 0 is plain"

@@ -16,7 +16,7 @@ from specdesk.cli.summary import summary_line
 from specdesk.core.answer import Answer
 from specdesk.core.events import PromptRead, Step, StopReason
 from specdesk.engine.client import AnswerOptions, Engine, EngineInfo, Message, StopFlag
-from specdesk.errors import EXIT_INTERRUPTED
+from specdesk.errors import EXIT_INTERRUPTED, GenerationError
 from specdesk.settings import EngineSettings
 from specdesk.wording import notes
 
@@ -40,7 +40,8 @@ def generate(
 ) -> int:
     """Load the models, decode, show; returns the exit code. A string is completed as it is, messages are chatted.
 
-    Raises: SpecdeskError for what the models, the prompt or the disk refuse.
+    Raises: SpecdeskError for what the models, the prompt or the disk refuse, and for an answer that a limit cut off
+    inside its grammar.
     """
     stop = StopFlag()
     with ExitStack() as stack:
@@ -48,8 +49,8 @@ def generate(
         waiting = stack.enter_context(Waiting("loading models ..."))
         engine = stack.enter_context(Engine(settings, say, stop))
         waiting.end()
-        can_draft = engine.info.draft is not None or options.grammar is not None
-        for note in notes(has_draft=can_draft, lookahead=options.lookahead, widest=engine.info.widest):
+        lookahead = engine.info.lookahead(options.lookahead, constrained=options.grammar is not None)
+        for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest):
             say(note)
         painter = _painter(output, engine.info)
         answer = Answer()
@@ -66,9 +67,9 @@ def generate(
             # The escapes that Python writes for what an encoding lacks are not those of JSON.
             print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
-        if options.grammar is not None and reason is not StopReason.EOG:
-            say("the answer ends before it is complete by the grammar")
         say(summary_line(answer.tally, reason))
+        if options.grammar is not None and reason in (StopReason.LENGTH, StopReason.CONTEXT):
+            raise GenerationError("the answer ends before it is complete by the grammar", "raise -n or --ctx")
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0
 
 

@@ -21,7 +21,10 @@ def prove(
     draft: opt.Draft = None,
     no_download: opt.NoDownload = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer prompts and draws: under 2 minutes for the default pair on 2 cores.")
+        bool,
+        typer.Option(
+            "--quick", help="Fewer prompts and draws: under 2 minutes, not 25, for the default pair on 2 cores."
+        ),
     ] = False,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     seed: opt.Seed = None,
@@ -39,7 +42,8 @@ def prove(
     are tested against the distributions of the very passes that drew them, for every accept rule; a right sampler fails
     one run in 10,000, and the smallest bias that would have been seen is printed.
 
-    Exit codes: 0 every claim holds, 1 one does not, 2 usage, 3 model, 4 network, 5 storage, 130 stopped with Ctrl-C.
+    Exit codes: 0 nothing that was tried failed, 1 a claim does not hold, 2 usage, 3 model, 4 network, 5 storage, 130
+    stopped with Ctrl-C.
     """
     if target is not None and draft is None:
         raise UsageError("there is nothing to prove without a draft", "name one with --draft")
@@ -50,9 +54,10 @@ def prove(
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
     from specdesk.engine.client import Engine, StopFlag, native_output
-    from specdesk.proof.claims import Claim, Verdict
-    from specdesk.proof.run import plan
+    from specdesk.proof.claims import Claim, Verdict, failed
+    from specdesk.proof.run import effort
     from specdesk.proof.run import prove as proofs
+    from specdesk.wording import notes
 
     chosen = choose(pair, target, draft, no_download=no_download)
     native_output(verbose=verbose)
@@ -71,16 +76,18 @@ def prove(
             exact=exact,
         )
         engine = Engine(settings, say, stop)
+        for note in notes(engine.info.lookahead(lookahead), wanted=lookahead, widest=engine.info.widest):
+            say(note)
         loaded["exact" if exact else "default"] = asdict(engine.info)
         return engine
 
     claims: list[Claim] = []
     with stopping(stop.set):
-        for claim in proofs(load, plan(quick=quick, lookahead=lookahead, seed=seed)):
+        for claim in proofs(load, effort(quick=quick, lookahead=lookahead, seed=seed)):
             claims.append(claim)
             if not as_json:
                 print(f"{claim.verdict.value:>9}  {claim.name}\n           {claim.summary}", flush=True)  # noqa: T201
-    verdict = Verdict.FAULT if any(claim.verdict is Verdict.FAULT for claim in claims) else Verdict.HOLDS
+    verdict = Verdict.FAULT if failed(claims) else Verdict.HOLDS
     if as_json:
         record = {
             "verdict": verdict.value,
@@ -92,5 +99,6 @@ def prove(
         print(json.dumps(record, allow_nan=False))  # noqa: T201
     else:
         models = " with ".join(path.name for path in (chosen.target, chosen.draft) if path is not None)
-        print(f"\n{verdict.value}: {models}, -k {lookahead}, --seed {seed}")  # noqa: T201
+        part = ", as far as it was tried" if any(claim.verdict is Verdict.NOT_TRIED for claim in claims) else ""
+        print(f"\n{verdict.value}{part}: {models}, -k {lookahead}, --seed {seed}")  # noqa: T201
     return 1 if verdict is Verdict.FAULT else 0

@@ -32,7 +32,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
             "logit_bias": [[token, bias if math.isfinite(bias) else str(bias)] for token, bias in bias_pairs],
             "seed": options.seed,
             "verify": options.verify.value,
-            "lookahead": options.lookahead if info.draft is not None else 0,
+            "lookahead": info.lookahead(options.lookahead, constrained=options.grammar is not None),
             "max_tokens": options.max_tokens,
             "stop": list(options.stop_strings),
             "grammar": options.grammar,

@@ -94,7 +94,7 @@ class Step:
 
     index: int
     lookahead: int
-    """Draft tokens planned, K; 0 in a plain step."""
+    """Draft tokens planned, K; none may have come of it."""
     reason: str
     """Why that many."""
     drafter: str | None

@@ -51,10 +51,22 @@ class Vocabulary(Protocol):
 
 def rewind(lm: LanguageModel, ids: Sequence[int]) -> int:
     """Cut `lm` back to the longest prefix its cache shares with `ids`; returns that length."""
-    held = lm.ids
-    length = min(len(held), len(ids))
-    if list(held[:length]) != list(ids[:length]):
-        length = next(i for i in range(length) if held[i] != ids[i])
-    if length < len(held):
+    length = n_common(lm.ids, ids)
+    if length < len(lm.ids):
         lm.truncate(length)
     return length
+
+
+def n_common(one: Sequence[int], other: Sequence[int]) -> int:
+    """Length of the longest common prefix."""
+    low, high = 0, min(len(one), len(other))
+    if list(one[:high]) == list(other[:high]):
+        return high
+    # Slices compare a hundred times faster than a loop, and texts of thousands of tokens are compared at each of them.
+    while low < high:
+        middle = (low + high + 1) // 2
+        if list(one[low:middle]) == list(other[low:middle]):
+            low = middle
+        else:
+            high = middle - 1
+    return low

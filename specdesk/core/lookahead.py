@@ -21,6 +21,16 @@ class Lookahead(Protocol):
         """The plan for step `step` (0-based); `room` is the most draft tokens that limits and context allow."""
 
 
+def most_drafted(wanted: int, *, can_draft: bool, widest: int | None) -> int:
+    """How many of the `wanted` tokens are drafted at most: none without a drafter, and no more than a pass may hold.
+
+    `widest` is the most tokens of a target pass; None: no limit.
+    """
+    if not can_draft:
+        return 0
+    return wanted if widest is None else min(wanted, widest - 1)
+
+
 class FixedLookahead:
     """Always K tokens, but for a few plain steps that measure what plain decoding costs here and now.
 

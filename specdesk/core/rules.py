@@ -78,4 +78,4 @@ def rule_of(name: RuleName, seed: int, answer: int = 0) -> Rule:
     """The rule for the answer of this number with this seed; another number, other random numbers."""
     if name is RuleName.COUPLED:
         return ByNoise(GumbelNoise(seed, answer))
-    return ByChance(name, Dice(np.random.default_rng([seed, answer])))
+    return ByChance(name, Dice(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(answer,)))))

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from specdesk.core.closeness import Closeness, closeness
 from specdesk.core.events import Event
-from specdesk.engine.closeness import Closeness, closeness
+from specdesk.core.lookahead import most_drafted
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
@@ -26,9 +27,9 @@ from specdesk.settings import EngineSettings
 
 __all__ = [
     "AnswerOptions",
+    "Closeness",
     "Engine",
     "EngineInfo",
-    "Invariance",
     "Message",
     "ModelInfo",
     "StopFlag",
@@ -57,6 +58,13 @@ class EngineInfo:
     n_threads: int
     exact: Invariance | None = None
     """What exact mode found and set; None where it is off."""
+
+    def lookahead(self, wanted: int, *, constrained: bool = False) -> int:
+        """At most how many tokens are drafted per pass where `wanted` were asked for.
+
+        None without a draft, unless a constraint has text to force; in exact mode no more than its widest pass holds.
+        """
+        return most_drafted(wanted, can_draft=constrained or self.draft is not None, widest=self.widest)
 
     @property
     def widest(self) -> int | None:
@@ -88,24 +96,18 @@ class Engine:
             options = exact.settings.applied(options)
         target = LlamaLM(settings.target, options, stop)
         draft = None
-        if settings.draft is not None:
+        # Where no pass over several tokens is exact, a draft would only take memory.
+        if settings.draft is not None and (exact is None or exact.width > 1):
             try:
                 draft = LlamaLM(settings.draft, LoadOptions(settings.n_ctx, n_threads, draft_layers), stop)
             except BaseException:
                 target.close()
                 raise
         self._session = Session(target, draft, stop, exact.width if exact is not None else None)
-        if settings.n_ctx > target.n_ctx_train:
-            notify(
-                f"--ctx {settings.n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): "
-                "answers may degrade"
-            )
-        if draft is not None and draft.n_ctx_train < min(settings.n_ctx, target.n_ctx_train):
-            notify(
-                f"{draft.name} was trained for {draft.n_ctx_train} tokens: beyond them fewer drafts will be accepted"
-            )
-        if target.chat_template is None:
-            notify(f"{target.name} has no chat template: prompts are sent as they are")
+        for notice in _notices(settings.n_ctx, target, draft):
+            notify(notice)
+        if exact is not None and (changes := exact.settings.changes):
+            notify(f"exact mode: {changes}, which its plain decoding does too")
         self.info = EngineInfo(
             _info(target, layers),
             _info(draft, draft_layers) if draft else None,
@@ -131,10 +133,13 @@ class Engine:
         return self._session.answer(self._session.raw_ids(text), options)
 
     def closeness(
-        self, messages: Sequence[Message], answer: Sequence[int], tokens: tuple[int, int], width: int
+        self, messages: Sequence[Message], answer: Sequence[int], at: int, tokens: tuple[int, int], width: int
     ) -> Closeness:
-        """How near `tokens` are behind the beginning of an answer, given as token ids, to this conversation."""
-        return closeness(self._session.target, self._session.chat_ids(messages), answer, tokens, width)
+        """How near `tokens` are as number `at` of an answer, given as ids, and how far passes of `width` move them.
+
+        Raises: ModelError if the template fails; Interrupted if stopped.
+        """
+        return closeness(self._session.target, self._session.chat_ids(messages), answer, at, tokens, width)
 
     def close(self) -> None:
         """Free the models."""
@@ -170,6 +175,16 @@ def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) ->
     if wanted:
         notify(f"{flag} {wanted}: this build of llama.cpp has no GPU backend, the CPU is used (README: GPU builds)")
     return 0
+
+
+def _notices(n_ctx: int, target: LlamaLM, draft: LlamaLM | None) -> Iterator[str]:
+    """What the user should know of these models."""
+    if n_ctx > target.n_ctx_train:
+        yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
+    if draft is not None and draft.n_ctx_train < min(n_ctx, target.n_ctx_train):
+        yield f"{draft.name} was trained for {draft.n_ctx_train} tokens: beyond them fewer drafts will be accepted"
+    if target.chat_template is None:
+        yield f"{target.name} has no chat template: prompts are sent as they are"
 
 
 def _info(model: LlamaLM, n_gpu_layers: int) -> ModelInfo:

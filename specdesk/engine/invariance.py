@@ -8,7 +8,7 @@ on how full the cache is, but not on the numbers: so it is probed once, and hold
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,22 @@ _KIND = "exact"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Engine settings that decide which widths are invariant."""
+class CacheSettings:
+    """Settings of a target's context that decide which widths are invariant."""
 
     cache_type_k: CacheType
     cache_type_v: CacheType
     repack: bool
+
+    @property
+    def changes(self) -> str:
+        """What is otherwise than by default, in words; empty if nothing is."""
+        caches = [
+            f"{what} are cached as {kind}"
+            for what, kind in (("keys", self.cache_type_k), ("values", self.cache_type_v))
+            if kind is not CacheType.F16
+        ]
+        return " and ".join([*caches, *([] if self.repack else ["weights are not repacked"])])
 
     def applied(self, options: LoadOptions) -> LoadOptions:
         """`options` with these settings."""
@@ -51,19 +61,19 @@ class Settings:
 class Invariance:
     """What a probe found."""
 
-    settings: Settings
+    settings: CacheSettings
     width: int
     """Every pass of 1 to this many tokens gives the logits, and leaves the cache, of one-token passes; 1: no wider."""
     n_ctx: int
     """The context up to which that was probed."""
 
 
-_AS_GIVEN = Settings(CacheType.F16, CacheType.F16, repack=True)
+_AS_GIVEN = CacheSettings(CacheType.F16, CacheType.F16, repack=True)
 _MIXED = replace(_AS_GIVEN, cache_type_k=CacheType.Q8_0)
 """Keys and values of two types: llama.cpp's one-token pass then keeps to the attention kernel of the wider ones."""
-_CHOICES = ((_AS_GIVEN, _MIXED), (replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False)))
-"""Settings to try, in the order of what they cost: without repacking every pass is slower (by a quarter for a Q4_K_M
-model on an AVX-512 machine), so the second row is only tried where the first gives no width at all."""
+_CHOICES = (_AS_GIVEN, _MIXED, replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False))
+"""Settings to try, in the order of what they cost. Without repacking every pass is slower (by a quarter for a Q4_K_M
+model on an AVX-512 machine), so it is given up only where nothing else has any width."""
 
 
 def find_invariance(
@@ -104,24 +114,21 @@ def _read(kept: Any) -> Invariance | None:
         settings, width, n_ctx = kept["settings"], kept["width"], kept["n_ctx"]
         k, v, repack = (settings[name] for name in ("cache_type_k", "cache_type_v", "repack"))
         valid = isinstance(width, int) and isinstance(n_ctx, int) and isinstance(repack, bool) and width >= 1
-        return Invariance(Settings(CacheType(k), CacheType(v), repack), width, n_ctx) if valid else None
+        return Invariance(CacheSettings(CacheType(k), CacheType(v), repack), width, n_ctx) if valid else None
     except (TypeError, KeyError, ValueError):
         return None
 
 
 def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag) -> Invariance:
     best = Invariance(_AS_GIVEN, 1, options.n_ctx)
-    # On a GPU another attention takes over, and mixed cache types may fall back to the CPU: nothing is tried there.
-    rows: Iterable[Sequence[Settings]] = _CHOICES if options.n_gpu_layers == 0 else ((_AS_GIVEN,),)
-    for row in rows:
-        for settings in row:
-            width = _widest(path, settings.applied(options), stop)
-            if width > best.width:
-                best = replace(best, settings=settings, width=width)
-            if width == MAX_WIDTH:
-                break
-        if best.width > 1:
+    # On a GPU another attention takes over, and mixed cache types may fall back to the CPU: only the first is tried.
+    choices = _CHOICES if options.n_gpu_layers == 0 else _CHOICES[:1]
+    for settings in choices:
+        if best.width == MAX_WIDTH or (best.width > 1 and not settings.repack):
             break
+        width = _widest(path, settings.applied(options), stop)
+        if width > best.width:
+            best = replace(best, settings=settings, width=width)
     return best
 
 

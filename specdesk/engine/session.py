@@ -14,7 +14,7 @@ from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.events import Event
-from specdesk.core.lookahead import FixedLookahead
+from specdesk.core.lookahead import FixedLookahead, most_drafted
 from specdesk.core.names import DEFAULT_RULE, RuleName
 from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
@@ -36,7 +36,7 @@ class AnswerOptions:
     sampling: Sampling
     seed: int
     lookahead: int
-    """K; 0 is plain decoding, and so is any K without a draft."""
+    """K; 0 is plain decoding. Less is drafted where `EngineInfo.lookahead` says so."""
     max_tokens: int | None = None
     stop_strings: tuple[str, ...] = ()
     verify: RuleName = DEFAULT_RULE
@@ -125,7 +125,14 @@ class Session:
 
     def _decode(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         constraint = None if options.grammar is None else self._grammar_of(options.grammar)
-        task = Task(prompt, options.sampling, options.max_tokens, options.stop_strings, options.n_written, constraint)
+        task = Task(
+            prompt,
+            options.sampling,
+            options.max_tokens,
+            options.stop_strings,
+            n_written=options.n_written,
+            constraint=constraint,
+        )
         drafter: Drafter = NoDrafter() if self.draft is None else ModelDrafter(self.draft, task.law)
         if constraint is not None:
             drafter = ForcedDrafter(constraint, task.law.answer_start, drafter)
@@ -134,27 +141,34 @@ class Session:
             target=self.target,
             vocabulary=self.target.vocabulary,
             drafter=drafter,
-            lookahead=FixedLookahead(self._n_draft(options)),
+            lookahead=FixedLookahead(
+                most_drafted(
+                    options.lookahead,
+                    can_draft=self.draft is not None or constraint is not None,
+                    widest=self._widest,
+                )
+            ),
             rule=rule_of(options.verify, options.seed, options.answer),
             clock=time.perf_counter,
             cancelled=self._stop.is_set,
         )
 
-    def _n_draft(self, options: AnswerOptions) -> int:
-        if self.draft is None and options.grammar is None:
-            return 0
-        return options.lookahead if self._widest is None else min(options.lookahead, self._widest - 1)
-
     def _grammar_of(self, gbnf: str) -> Grammar:
         """The grammar, kept until another one is asked for."""
         if self._grammar is None or self._grammar[0] != gbnf:
             grammar = Grammar(self.target.vocabulary, gbnf)
-            self._models.callback(grammar.close)
+            self._close_grammar()
             self._grammar = (gbnf, grammar)
         return self._grammar[1]
 
+    def _close_grammar(self) -> None:
+        if self._grammar is not None:
+            self._grammar[1].close()
+            self._grammar = None
+
     def close(self) -> None:
         """Free both models."""
+        self._close_grammar()
         self._models.close()
 
 

@@ -1,7 +1,8 @@
 """The claims, each as a function that tries it on a loaded pair and returns a verdict with its figures.
 
-In exact mode answers are compared token for token. Elsewhere passes of another width round in their own way, so a
-difference has to be explained (a tie) and draws are tested against the laws of the very passes that made them.
+In exact mode answers are compared token for token, and draws with those of plain decoding. Elsewhere passes of another
+width round in their own way, so a difference has to be explained (a tie) and draws are tested against the laws of the
+very passes that made them.
 """
 
 from __future__ import annotations
@@ -11,33 +12,22 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from specdesk.core.answer import Answer
-from specdesk.core.events import AnswerToken, Step, StopReason
-from specdesk.core.interrupted import Interrupted
+from specdesk.core.lm import n_common
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import AnswerOptions, Engine, Message
-from specdesk.proof.uniformity import Uniformity, alike, placed, uniform
-
-OPEN: Final = Sampling(1.5, top_k=20, top_p=1.0, min_p=0.0)
-"""What draws are tested with: laws with many likely tokens, where a wrong rule shows."""
-
-SAMPLED: Final = Sampling(0.8)
-"""The default sampling."""
+from specdesk.engine.client import Closeness, Engine
+from specdesk.proof.asking import Effort, answer, beginnings, drawn, options, turns
+from specdesk.proof.uniformity import Uniformity, alike, placed, ranks, uniform
 
 GREEDY: Final = Sampling(0.0)
+SAMPLED: Final = Sampling()
+"""The default sampling."""
 
 _SAME: Final = "exact mode writes what plain decoding writes"
-
-_SHORT_CHARS: Final = 200
-_DRAWN_AT_ONCE: Final = 64
-"""Tokens of an answer whose draws are tested. They do not depend on what was read before, which takes its time."""
-
-_N_TESTS: Final = 3 * len(RuleName)
-"""Tests of draws in one run, which share the odds of a false alarm."""
+_INDEPENDENT: Final = (RuleName.REJECTION, RuleName.BLOCK)
+"""The rules whose answers differ from plain ones of the same seed, so that only their distribution can be compared."""
+_N_TESTS: Final = 2 * len(RuleName) + len(_INDEPENDENT)
+"""Tests of one run, which share the odds of a false alarm."""
 
 
 class Verdict(StrEnum):
@@ -45,7 +35,7 @@ class Verdict(StrEnum):
 
     HOLDS = "holds"
     FAULT = "fault"
-    ABSENT = "not tried"
+    NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,191 +50,126 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How much is tried."""
+class Difference:
+    """Where a greedy answer left the plain one."""
 
-    prompts: Sequence[str]
-    n_tokens: int
-    """Of each greedy or seeded answer."""
-    n_draws: int
-    """Tokens drawn per rule."""
-    lookahead: int
-    seed: int
-    false_alarms: float = 1e-4
-    """The odds that a right sampler fails any of the tests of one run."""
+    prompt: int
+    token: int
+    close: Closeness | None
+    """None where one of the two ended there."""
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether rounding explains it."""
+        return self.close is not None and self.close.is_tie
+
+    def __str__(self) -> str:
+        where = f"prompt {self.prompt + 1} parts at token {self.token + 1}"
+        if self.close is None:
+            return f"{where}: FAULT, one answer ends there"
+        found = "numerical tie" if self.is_tie else "FAULT"
+        return f"{where}: {found}, {self.close.gap:.3f} between the two, which rounding moves by {self.close.moved:.3f}"
 
 
-def same_as_plain(engine: Engine, plan: Plan) -> Claim:
-    """Exact mode: greedy under every rule, and sampled under `coupled`, the ids are those of plain decoding."""
+def same_as_plain(engine: Engine, effort: Effort) -> Claim:
+    """Exact mode: greedy, the rules taking turns, and sampled under `coupled`, the ids are those of plain decoding."""
     different: list[dict[str, Any]] = []
     widths: set[int] = set()
-    rates: list[float] = []
-    for number, prompt in enumerate(plan.prompts):
-        for sampling, rule in ((GREEDY, list(RuleName)[number % 3]), (SAMPLED, RuleName.COUPLED)):
-            options = _options(plan, sampling, rule, number)
-            plain = _answer(engine, prompt, replace(options, lookahead=0))
-            drafted = _answer(engine, prompt, options)
+    n_tokens = n_passes = 0
+    for number, prompt in enumerate(effort.prompts):
+        for sampling, rule in ((GREEDY, _in_turn(number)), (SAMPLED, RuleName.COUPLED)):
+            how = options(effort, sampling, rule, number)
+            plain, drafted = (answer(engine, prompt, replace(how, lookahead=k)) for k in (0, effort.lookahead))
             widths |= drafted.tally.widths
-            rates.append(drafted.tally.tokens_per_pass or 0.0)
-            at = _first_difference(plain.token_ids, drafted.token_ids)
-            if at is not None:
+            n_tokens += drafted.tally.generated_tokens
+            n_passes += drafted.tally.target_passes
+            if plain.token_ids != drafted.token_ids:
+                at = n_common(plain.token_ids, drafted.token_ids)
                 different.append({"prompt": number, "temperature": sampling.temperature, "token": at})
-    n_answers = 2 * len(plan.prompts)
-    same = f"{n_answers - len(different)} of {n_answers} answers have the ids of plain decoding"
+    n_answers = 2 * len(effort.prompts)
+    rate = n_tokens / n_passes
     return Claim(
         _SAME,
         Verdict.FAULT if different else Verdict.HOLDS,
-        f"{same}; passes of {_listed(widths)} tokens, {np.mean(rates):.2f} tokens per pass",
-        {
-            "answers": n_answers,
-            "different": different,
-            "widths": sorted(widths),
-            "tokens_per_pass": float(np.mean(rates)),
-        },
+        f"{n_answers - len(different)} of {n_answers} answers have the ids of plain decoding; passes of "
+        f"{', '.join(map(str, sorted(widths)))} tokens, {rate:.2f} tokens per pass",
+        {"answers": n_answers, "different": different, "widths": sorted(widths), "tokens_per_pass": rate},
     )
-
-
-def differs_only_in_ties(engine: Engine, plan: Plan) -> Claim:
-    """Default mode, greedy: where an answer leaves the plain one, rounding explains it."""
-    differences: list[dict[str, Any]] = []
-    n_compared = 0
-    for number, prompt in enumerate(plan.prompts):
-        options = _options(plan, GREEDY, list(RuleName)[number % 3], number)
-        plain, drafted = (_answer(engine, prompt, replace(options, lookahead=k)) for k in (0, plan.lookahead))
-        ids, others = plain.token_ids, drafted.token_ids
-        at = _first_difference(ids, others)
-        n_compared += len(ids) if at is None else at + 1
-        if at is None:
-            continue
-        if at < min(len(ids), len(others)):
-            close = engine.closeness(_turns(prompt), ids[:at], (ids[at], others[at]), 1 + plan.lookahead)
-            found = {"prompt": number, "token": at, **asdict(close), "tie": close.is_tie}
-        else:
-            found = {"prompt": number, "token": at, "gap": None, "moved": None, "tie": False}
-        differences.append(found)
-    faults = [found for found in differences if not found["tie"]]
-    per_thousand = 1000 * len(differences) / n_compared
-    parts = [f"{len(plan.prompts) - len(differences)} of {len(plan.prompts)} answers have the ids of plain decoding"]
-    parts += [
-        f"prompt {found['prompt'] + 1} parts at token {found['token'] + 1}: "
-        + (
-            f"{'numerical tie' if found['tie'] else 'FAULT'}, gap {found['gap']:.3f}, rounding moves logits by "
-            f"{found['moved']:.3f}"
-            if found["gap"] is not None
-            else "FAULT, one answer ends there"
-        )
-        for found in differences
-    ]
-    return Claim(
-        "greedy answers differ from plain ones in numerical ties only",
-        Verdict.FAULT if faults else Verdict.HOLDS,
-        "; ".join([*parts, f"{per_thousand:.1f} flips per 1,000 tokens"]),
-        {"tokens": n_compared, "differences": differences, "flips_per_1000": per_thousand},
-    )
-
-
-def draws_follow_their_laws(engine: Engine, plan: Plan) -> Iterator[Claim]:
-    """Default mode, sampled, each rule: every draw against the law of the pass that made it.
-
-    Of `block` only the first token of each pass is taken: the others stand for how the block as a whole came out, and
-    follow their laws only together with what later passes draw, which round in their own ways here.
-    """
-    for rule in RuleName:
-        draws = _drawn(engine, rule, plan, plan.lookahead, first_only=rule is RuleName.BLOCK)
-        yield _law_claim(f"draws under {rule}", draws, plan)
-
-
-def exact_draws_follow_their_laws(engine: Engine, plan: Plan) -> Iterator[Claim]:
-    """Exact mode, sampled, each rule: every draw against its law, and how likely the drawn tokens are against plain."""
-    other = replace(plan, seed=plan.seed + 1)
-    plain = _by_likelihood(_drawn(engine, RuleName.REJECTION, other, 0, first_only=False), other.seed)
-    for rule in RuleName:
-        draws = _drawn(engine, rule, plan, plan.lookahead, first_only=False)
-        name = f"exact mode: draws under {rule}"
-        yield _law_claim(name, draws, plan)
-        test = alike(_by_likelihood(draws, plan.seed), plain, plan.false_alarms / _N_TESTS)
-        yield _tested(f"{name} are as likely as those of plain decoding", test)
 
 
 def no_exact_mode() -> Claim:
     """What is said where no pass over several tokens rounds as one-token passes do."""
     reason = "every pass over several tokens rounds in its own way on this machine, so exact mode is plain decoding"
-    return Claim(_SAME, Verdict.ABSENT, reason, {})
+    return Claim(_SAME, Verdict.NOT_TRIED, reason, {})
 
 
-def _law_claim(name: str, tokens: Sequence[AnswerToken], plan: Plan) -> Claim:
-    """Against the laws, and ordered by what the draft favours where there was one: a draft that leaks shows there."""
-    intervals = [(token.ahead if token.favoured is None else token.favoured, token.p) for token in tokens]
-    return _tested(
-        f"{name} follow the target's laws", uniform(placed(intervals, plan.seed), plan.false_alarms / _N_TESTS)
+def differs_only_in_ties(engine: Engine, effort: Effort) -> Claim:
+    """Default mode, greedy: where an answer leaves the plain one, rounding explains it."""
+    found: list[Difference] = []
+    n_compared = 0
+    for number, prompt in enumerate(effort.prompts):
+        how = options(effort, GREEDY, _in_turn(number), number)
+        ids, others = (answer(engine, prompt, replace(how, lookahead=k)).token_ids for k in (0, effort.lookahead))
+        at = n_common(ids, others)
+        n_compared += min(at + 1, len(ids))
+        if ids != others:
+            close = None
+            if at < min(len(ids), len(others)):
+                close = engine.closeness(turns(prompt), ids, at, (ids[at], others[at]), 1 + effort.lookahead)
+            found.append(Difference(number, at, close))
+    per_thousand = 1000 * len(found) / n_compared
+    same = f"{len(effort.prompts) - len(found)} of {len(effort.prompts)} answers have the ids of plain decoding"
+    return Claim(
+        "greedy answers differ from plain ones in numerical ties only",
+        Verdict.HOLDS if all(difference.is_tie for difference in found) else Verdict.FAULT,
+        "; ".join([same, *map(str, found), f"{per_thousand:.1f} flips per 1,000 tokens"]),
+        {
+            "tokens": n_compared,
+            "differences": [{**asdict(difference), "tie": difference.is_tie} for difference in found],
+            "flips_per_1000": per_thousand,
+        },
     )
 
 
-def _by_likelihood(tokens: Sequence[AnswerToken], seed: int) -> NDArray[np.float64]:
-    return placed([(token.ahead, token.p) for token in tokens], seed)
+def draws_follow_their_laws(engine: Engine, effort: Effort, mode: str) -> Iterator[Claim]:
+    """Sampled, each rule: every draw against the law of the pass that made it.
+
+    Under every rule a token, given the text before it and that this pass writes it, has the law of this pass; so a
+    number that is uniform given that law is uniform given all that came before, and the numbers are independent.
+    Where there was a draft, tokens are ordered by how much it favours them: a draft that leaks shows most there.
+    """
+    for rule in RuleName:
+        tokens = drawn(engine, rule, effort)
+        intervals = [(token.ahead if token.favoured is None else token.favoured, token.p) for token in tokens]
+        test = uniform(placed(intervals, effort.seed), effort.false_alarms / _N_TESTS)
+        yield _tested(f"{mode}: draws under {rule} follow the target's laws", test)
+
+
+def draws_are_as_plain(engine: Engine, effort: Effort) -> Iterator[Claim]:
+    """Exact mode, sampled: the beginnings of answers to one prompt have the distribution of those of plain decoding."""
+    # Another seed: with the same one, answers of the two sides would not be independent.
+    plain = beginnings(engine, RuleName.REJECTION, replace(effort, seed=effort.seed + 1), 0)
+    for rule in _INDEPENDENT:
+        both = ranks(beginnings(engine, rule, effort, effort.lookahead), plain)
+        test = alike(*both, effort.false_alarms / _N_TESTS)
+        yield _tested(f"exact mode: answers under {rule} begin as plain ones do", test)
+
+
+def _in_turn(number: int) -> RuleName:
+    """Each rule for a third of the prompts: greedy, they all have to decide alike."""
+    return list(RuleName)[number % len(RuleName)]
 
 
 def _tested(name: str, test: Uniformity) -> Claim:
     return Claim(
         name,
         Verdict.HOLDS if test.passed else Verdict.FAULT,
-        f"{test.n} draws, distance {test.distance:.3f} of {test.bound:.3f} allowed; a bias of {test.visible:.0%} would "
-        "have been seen",
+        f"{test.n} drawn, distance {test.distance:.3f} of {test.bound:.3f} allowed; a shift of {test.visible:.0%} "
+        "would have been seen",
         asdict(test),
     )
 
 
-def _drawn(engine: Engine, rule: RuleName, plan: Plan, lookahead: int, *, first_only: bool) -> list[AnswerToken]:
-    """At least `n_draws` tokens, or first tokens of passes, from answers to the shorter prompts."""
-    tokens: list[AnswerToken] = []
-    shorter = [prompt for prompt in plan.prompts if len(prompt) < _SHORT_CHARS]
-    number = 0
-    while len(tokens) < plan.n_draws:
-        options = replace(_options(plan, OPEN, rule, number), lookahead=lookahead, max_tokens=_DRAWN_AT_ONCE)
-        for step in _steps(engine, shorter[number % len(shorter)], options):
-            tokens.extend(step.tokens[:1] if first_only else step.tokens)
-        number += 1
-    return tokens
-
-
-def _options(plan: Plan, sampling: Sampling, rule: RuleName, number: int) -> AnswerOptions:
-    return AnswerOptions(sampling, plan.seed, plan.lookahead, plan.n_tokens, verify=rule, answer=number)
-
-
-def _turns(prompt: str) -> list[Message]:
-    return [Message("user", prompt)]
-
-
-def _steps(engine: Engine, prompt: str, options: AnswerOptions) -> list[Step]:
-    answer, steps = Answer(), []
-    for event in engine.chat(_turns(prompt), options):
-        answer.add(event)
-        if isinstance(event, Step):
-            steps.append(event)
-    _check_whole(answer)
-    return steps
-
-
-def _answer(engine: Engine, prompt: str, options: AnswerOptions) -> Answer:
-    answer = Answer()
-    for event in engine.chat(_turns(prompt), options):
-        answer.add(event)
-    _check_whole(answer)
-    return answer
-
-
-def _check_whole(answer: Answer) -> None:
-    """A stopped run proves nothing."""
-    if answer.reason is StopReason.CANCELLED:
-        raise Interrupted
-
-
-def _first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
-    if one == other:
-        return None
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-
-
-def _listed(widths: set[int]) -> str:
-    return ", ".join(str(width) for width in sorted(widths))
+def failed(claims: Sequence[Claim]) -> bool:
+    """Whether any claim does not hold."""
+    return any(claim.verdict is Verdict.FAULT for claim in claims)

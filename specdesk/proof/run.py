@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from specdesk.engine.client import Engine
+from specdesk.proof.asking import Effort
 from specdesk.proof.claims import (
     Claim,
-    Plan,
     differs_only_in_ties,
+    draws_are_as_plain,
     draws_follow_their_laws,
-    exact_draws_follow_their_laws,
     no_exact_mode,
     same_as_plain,
 )
 from specdesk.proof.prompts import PROMPTS, QUICK
 
 
-def plan(*, quick: bool, lookahead: int, seed: int) -> Plan:
-    """How much is tried: some 15 minutes for a model of 1.5 billion parameters on two cores, or under two of them."""
+def effort(*, quick: bool, lookahead: int, seed: int) -> Effort:
+    """How much `prove` tries."""
     if quick:
-        return Plan(QUICK, 24, 64, lookahead, seed)
-    return Plan(PROMPTS, 128, 1500, lookahead, seed)
+        return Effort(QUICK, 24, 72, 40, lookahead, seed)
+    return Effort(PROMPTS, 128, 800, 300, lookahead, seed)
 
 
-def prove(load: Callable[[bool], Engine], plan: Plan) -> Iterator[Claim]:
+def prove(load: Callable[[bool], Engine], effort: Effort) -> Iterator[Claim]:
     """Try every claim on the pair that `load` opens, with True in exact mode; one is open at a time.
 
     Raises what loading and decoding raise; Interrupted if an answer is stopped.
@@ -33,8 +33,9 @@ def prove(load: Callable[[bool], Engine], plan: Plan) -> Iterator[Claim]:
         if engine.info.widest == 1:
             yield no_exact_mode()
         else:
-            yield same_as_plain(engine, plan)
-            yield from exact_draws_follow_their_laws(engine, plan)
+            yield same_as_plain(engine, effort)
+            yield from draws_follow_their_laws(engine, effort, "exact mode")
+            yield from draws_are_as_plain(engine, effort)
     with load(False) as engine:
-        yield differs_only_in_ties(engine, plan)
-        yield from draws_follow_their_laws(engine, plan)
+        yield differs_only_in_ties(engine, effort)
+        yield from draws_follow_their_laws(engine, effort, "default mode")

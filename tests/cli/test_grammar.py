@@ -47,11 +47,12 @@ def test_a_grammar_from_a_file(pair: Sequence[object], write: Path) -> None:
     assert answer(*pair, "-n", 3)["settings"]["grammar"] is None
 
 
-def test_an_answer_cut_short_is_said(pair: Sequence[object], write: Path) -> None:
+def test_an_answer_cut_short_is_said_and_fails(pair: Sequence[object], write: Path) -> None:
     write.write_text(json.dumps(SCHEMA))
     done = specdesk("run", *pair, "--json-schema", write, "-n", 4)
-    assert done.returncode == 0
-    assert any("before it is complete" in line for line in lines(done.stderr))
+    assert done.returncode == 1
+    assert done.stdout
+    assert "before it is complete" in lines(done.stderr)[-1]
 
 
 @pytest.mark.parametrize(

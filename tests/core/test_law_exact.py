@@ -27,7 +27,8 @@ from specdesk.core.lm import Logits, Vocabulary
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.core.verify import DraftToken, TargetAt
-from specdesk.core.warp import Distribution, certain, warp
+from specdesk.core.warp import Distribution, warp
+from tests.toy.drafters import OneHot
 from tests.toy.enumeration import Path, every_path
 from tests.toy.models import TableConstraint, ToyLM, events, joint_law, random_logits, written
 
@@ -62,33 +63,8 @@ CONSTRAINTS = {
 }
 
 
-class OneHot:
-    """A drafter that is certain, as a lookup in earlier text is: the token is a function of the text.
-
-    What the constraint forbids it does not propose; it would be refused with certainty.
-    """
-
-    name = "lookup"
-
-    def __init__(self, law: Law) -> None:
-        self._law = law
-
-    def begin(self, committed: Sequence[int]) -> None: ...
-
-    def room(self, n_committed: int) -> int:
-        return 10
-
-    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
-        text = list(committed)
-        for index in range(10):
-            q = certain((text[-1] * 2 + len(text)) % V)
-            constraint = self._law.constraint
-            if constraint is not None and not constraint.allowed(text[self._law.answer_start :], q.ids)[0]:
-                return
-            text.append(draw(q, index))
-            yield DraftToken(text[-1], q)
-
-    def settle(self, length: int) -> None: ...
+def lookup(law: Law) -> OneHot:
+    return OneHot(law, lambda text: (text[-1] * 2 + len(text)) % V)
 
 
 class StopsByWhatItDrew(ModelDrafter):
@@ -119,7 +95,7 @@ class ChoosesAfterDrawing(ModelDrafter):
         if first.q.prob(first.token) >= 0.45:
             yield first
         else:
-            yield from OneHot(self._law).propose(committed, draw)
+            yield from lookup(self._law).propose(committed, draw)
 
 
 def drafter(name: str, law: Law) -> Drafter:
@@ -137,7 +113,7 @@ def drafter(name: str, law: Law) -> Drafter:
             assert law.constraint is not None
             return ForcedDrafter(law.constraint, law.answer_start, ModelDrafter(draft, law))
         case "lookup":
-            return OneHot(law)
+            return lookup(law)
         case _:
             return NoDrafter()
 

@@ -48,24 +48,6 @@ def p_value(sampling: Sampling, k: int, *, n: int = N, rule: RuleName = RuleName
     return joint_law_p_value(samples, joint_law(target, PROMPT, sampling, 3))
 
 
-@pytest.mark.parametrize(
-    ("rule", "k", "sampling"),
-    [
-        (RuleName.REJECTION, 0, WARPED),
-        (RuleName.REJECTION, 1, OPEN),
-        (RuleName.REJECTION, 2, WARPED),
-        (RuleName.REJECTION, 4, OPEN),
-        (RuleName.BLOCK, 2, OPEN),
-        (RuleName.BLOCK, 4, WARPED),
-        (RuleName.COUPLED, 0, OPEN),
-        (RuleName.COUPLED, 1, WARPED),
-        (RuleName.COUPLED, 3, OPEN),
-    ],
-)
-def test_three_tokens_follow_the_target(rule: RuleName, k: int, sampling: Sampling) -> None:
-    assert p_value(sampling, k, rule=rule) > ALARM
-
-
 def test_greedy_writes_the_target_s_own_path() -> None:
     target, draft = models()
     path = list(PROMPT)

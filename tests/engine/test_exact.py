@@ -11,8 +11,8 @@ import pytest
 
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import AnswerOptions, Engine, Invariance, Message
-from specdesk.engine.invariance import MAX_WIDTH, find_invariance
+from specdesk.engine.client import AnswerOptions, Engine, Message
+from specdesk.engine.invariance import MAX_WIDTH, Invariance, find_invariance
 from specdesk.engine.stop import StopFlag
 from specdesk.settings import EngineSettings
 from tests.answers import fold

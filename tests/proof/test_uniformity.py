@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from specdesk.core.warp import Distribution
-from specdesk.proof.uniformity import Uniformity, alike, placed, uniform
+from specdesk.proof.uniformity import Uniformity, alike, placed, ranks, uniform
 
 ALARMS = 1e-5
 
@@ -75,6 +75,7 @@ def test_distance_is_kolmogorov_s() -> None:
     assert uniform(np.array([0.1, 0.2, 0.9]), 0.1).distance == pytest.approx(2 / 3 - 0.2)
 
 
-def test_nothing_drawn_proves_nothing() -> None:
-    empty = placed([], 0)
-    assert uniform(empty, ALARMS) == alike(empty, empty, ALARMS) == Uniformity(0, 0.0, 1.0, 1.0)
+def test_ranks_keep_what_is_equal_equal() -> None:
+    one, other = ranks([(1, 2), (0, 9), (1, 2)], [(0, 9), (3,)])
+    assert list(one) == [1, 0, 1]
+    assert list(other) == [0, 2]

@@ -16,6 +16,7 @@ import llama_cpp  # isort: skip
 import numpy as np
 from numpy.typing import NDArray
 
+from specdesk.core.lm import n_common
 from specdesk.engine.grammar.gbnf import fault
 from specdesk.engine.grammar.token_text import TokenText, unfinished_after
 from specdesk.engine.vocabulary import LlamaVocabulary
@@ -107,7 +108,7 @@ class Grammar:
         if not self._finalizer.alive:
             raise ValueError("the grammar is closed")
         ids = list(answer)
-        n = _n_common(self._answer, ids)
+        n = n_common(self._answer, ids)
         if n <= self._first:
             n = self._first = 0
         _free_from(self._kept, n - self._first)
@@ -169,7 +170,7 @@ class Grammar:
         ids = self._tokenized(whole)
         ascii_only = follow[follow < 0x80]
         probes = ascii_only[:: max(1, len(ascii_only) // _PROBES)]
-        kept = [_n_common(ids, self._tokenized(whole + chr(byte))) for byte in probes]
+        kept = [n_common(ids, self._tokenized(whole + chr(byte))) for byte in probes]
         return self._allowed_part(ids[: median_low(kept)] if kept else ids, state)
 
     def _tokenized(self, text: str) -> list[int]:
@@ -217,20 +218,6 @@ def _free_from(kept: list[_State], n: int) -> None:
 def _free_all(root: _State, kept: list[_State]) -> None:
     _free_from(kept, 0)
     _free(root)
-
-
-def _n_common(one: list[int], other: list[int]) -> int:
-    """Length of the common prefix. Compares slices: an answer of thousands of tokens is asked about at each of them."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
-        return high
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _native(vocabulary: LlamaVocabulary, gbnf: str) -> Any:

@@ -86,9 +86,9 @@ class ChatScreen(Screen[None]):
         """Open for questions."""
         self._author = message.info.target.name
         info, lookahead = message.info, self._options.lookahead
-        self._speculating = info.draft is not None and lookahead > 0 and info.widest != 1
+        self._speculating = info.lookahead(lookahead) > 0
         self.query_one(ChatHeader).show(message.info)
-        for note in notes(has_draft=info.draft is not None, lookahead=lookahead, widest=info.widest):
+        for note in notes(info.lookahead(lookahead), wanted=lookahead, widest=info.widest):
             self._transcript.add(Notice(f"note: {note}"))
         self._enter(State.READY)
         self._transcript.say_first(

@@ -31,8 +31,8 @@ class ChatHeader(Horizontal):
         models = info.target.name
         if info.draft is not None:
             models += f" ⇐ {shortened(info.draft.name, beside=info.target.name)}"
-        k = options.lookahead if info.widest is None else min(options.lookahead, info.widest - 1)
-        lookahead = f"K {k}" if info.draft is not None and k else "plain"
+        k = info.lookahead(options.lookahead)
+        lookahead = f"K {k}" if k else "plain"
         if info.exact is not None:
             lookahead += "   exact"
         seed = "new each answer" if options.seed is None else str(options.seed)
