@@ -22,8 +22,8 @@ GREEDY = AnswerOptions(Sampling(0.0), seed=3, lookahead=0, max_tokens=90, verify
 SAMPLED = replace(GREEDY, sampling=Sampling(0.8))
 
 
-def opened(pair: TinyPair, *, draft: bool, n_ctx: int = 2048) -> Engine:
-    settings = EngineSettings(pair.target, pair.draft if draft else None, n_ctx, n_threads=1, exact=True)
+def opened(pair: TinyPair, *, draft: bool, n_threads: int = 1) -> Engine:
+    settings = EngineSettings(pair.target, pair.draft if draft else None, 2048, n_threads=n_threads, exact=True)
     return Engine(settings, lambda _: None, StopFlag())
 
 
@@ -54,6 +54,19 @@ def test_a_whole_conversation_is_the_plain_one(quantized_pair: TinyPair, options
     with opened(quantized_pair, draft=True) as engine:
         for k in range(MAX_WIDTH):
             assert conversation(engine, replace(options, lookahead=k)) == plain, k
+
+
+def test_two_threads_keep_to_it_past_512_tokens(quantized_pair: TinyPair) -> None:
+    """Where they share out the cache between them, which settings had to be changed for."""
+    turns = [Message("user", "Count: " + " ".join(map(str, range(170))))]
+    options = replace(SAMPLED, max_tokens=30)
+    with opened(quantized_pair, draft=True, n_threads=2) as engine:
+        assert engine.info.exact is not None
+        assert engine.info.exact.settings.changes
+        plain, drafted = (fold(engine.chat(turns, replace(options, lookahead=k))) for k in (0, 4))
+    assert plain.tally.prompt_tokens > 512
+    assert drafted.tally.drafted > 0
+    assert drafted.token_ids == plain.token_ids
 
 
 def test_it_really_speculates(quantized_pair: TinyPair) -> None:

@@ -81,6 +81,14 @@ def test_the_settings_as_given_do_not_hold_deep_in_the_context(write_model: Writ
     assert invariance._widest(path, TWO_THREADS, StopFlag()) == 1
 
 
+def test_settings_that_hold_are_found_and_named(finder: Finder, write_model: WriteModel) -> None:
+    found = finder.find(write_model(Q8_0), TWO_THREADS)
+    assert found.width == MAX_WIDTH
+    assert found.settings == invariance._MIXED
+    assert found.settings.changes == "keys are cached as q8_0"
+    assert invariance._AS_GIVEN.changes == ""
+
+
 def test_only_the_deep_part_of_a_long_context_may_differ(
     monkeypatch: pytest.MonkeyPatch, write_model: WriteModel
 ) -> None:
@@ -165,8 +173,10 @@ def test_no_half_written_record_is_left(finder: Finder, write_model: WriteModel)
 
 def test_settings_that_llama_cpp_refuses_are_no_choice(finder: Finder, write_model: WriteModel) -> None:
     """A quantized cache wants heads of a multiple of 32; the model itself loads."""
-    found = finder.find(write_model(replace(Q8_0, n_head=4)), replace(OPTIONS, n_ctx=1024))
-    assert found.settings.cache_type_k is CacheType.F16
+    path = write_model(replace(Q8_0, n_head=4))
+    with pytest.raises(ModelError):
+        LlamaLM(path, invariance._MIXED.applied(TWO_THREADS), StopFlag())
+    assert finder.find(path, TWO_THREADS).settings.cache_type_k is CacheType.F16
 
 
 def test_a_stop_ends_it(finder: Finder, write_model: WriteModel) -> None:
