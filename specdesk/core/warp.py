@@ -29,7 +29,7 @@ class Distribution:
 
     def prob(self, token: int) -> float:
         """Probability of one token; 0 outside the support."""
-        at = int(np.searchsorted(self.ids, token))
+        at = int(self.ids.searchsorted(token))
         return float(self.probs[at]) if at < self.ids.size and self.ids[at] == token else 0.0
 
     def ahead(self, token: int) -> float:
@@ -46,7 +46,7 @@ class Distribution:
 
     def _before(self, token: int, scores: NDArray[np.float64]) -> float:
         """Probability of what scores higher than `token`, or as high with a lower id."""
-        at = int(np.searchsorted(self.ids, token))
+        at = int(self.ids.searchsorted(token))
         if at == self.ids.size or self.ids[at] != token:
             return 1.0
         own = scores[at]
@@ -56,7 +56,7 @@ class Distribution:
         """Probabilities of `ids` (n,) in the order given, shape (n,)."""
         if np.array_equal(ids, self.ids):  # as with an open vocabulary, where looking each up takes milliseconds
             return self.probs
-        at = np.minimum(np.searchsorted(self.ids, ids), self.ids.size - 1)
+        at = np.minimum(self.ids.searchsorted(ids), self.ids.size - 1)
         return np.where(self.ids[at] == ids, self.probs[at], 0.0)
 
     def draw(self, rng: np.random.Generator) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from specdesk.core.events import Delta, Event, Finished, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.lm import Logits
+from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.llama import N_BATCH
 from specdesk.engine.session import AnswerOptions, Session
@@ -304,3 +305,20 @@ def test_logits_that_are_no_numbers_are_the_model_s_fault(session: Session, monk
     monkeypatch.setattr(session.target, "extend", broken)
     with pytest.raises(GenerationError, match="unusable logits"):
         list(session.answer(session.raw_ids("Once"), WARM))
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_a_continued_answer_goes_on_with_its_own_noise_and_grammar(
+    quantized_pair: TinyPair, open_session: OpenSession, k: int
+) -> None:
+    """As if it had not been cut: same positions, same place in the grammar. One thread: every pass rounds alike."""
+    session = open_session(quantized_pair.target, quantized_pair.draft)
+    options = AnswerOptions(
+        Sampling(1.0), 5, 0, verify=RuleName.COUPLED, answer=3, grammar='root ::= [a-z]{12} "." [0-9]{12}'
+    )
+    prompt = session.raw_ids("Hello")
+    whole = written(session.answer(prompt, options))
+    assert len(whole) >= 20
+    for cut in (1, 7, 14):
+        rest = replace(options, n_written=cut, lookahead=k)
+        assert written(session.answer([*prompt, *whole[:cut]], rest)) == whole[cut:]

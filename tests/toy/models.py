@@ -7,10 +7,12 @@ from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from specdesk.core.candidates import Row
 from specdesk.core.chance import Chance, Dice, GumbelNoise
-from specdesk.core.constraint import Constraint
+from specdesk.core.constraint import Allowed, Constraint
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
@@ -21,7 +23,7 @@ from specdesk.core.lookahead import Lookahead, Plan
 from specdesk.core.names import RuleName
 from specdesk.core.rules import ByChance, ByNoise, Rule
 from specdesk.core.sampling import Sampling
-from specdesk.core.warp import warp
+from specdesk.core.warp import Distribution, warp
 
 
 class ToyLM:
@@ -151,18 +153,36 @@ class TableConstraint:
 
     def __init__(self, table: Mapping[int, Sequence[int]]) -> None:
         self._table = table
+        self._masks = {token: np.isin(np.arange(max(table) + 1), behind) for token, behind in table.items()}
 
     def allowed(self, answer: Sequence[int], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         for before, token in pairwise([-1, *answer]):
             if token not in self._table[before]:
                 raise ValueError(f"{token} is not allowed in {answer}")
-        return np.isin(ids, self._table[answer[-1] if answer else -1])
+        mask: NDArray[np.bool_] = self._masks[answer[-1] if answer else -1][ids]
+        return mask
 
     def forced(self, answer: Sequence[int]) -> list[int]:
         forced: list[int] = []
         while len(forced) < 9 and len(only := self._table[[-1, *answer, *forced][-1]]) == 1:
             forced.extend(only)
         return forced
+
+
+def remember_laws(monkeypatch: pytest.MonkeyPatch, n_vocab: int) -> None:
+    """Have `warp` compute each distribution once: tens of thousands of answers see the same few."""
+    known: dict[object, Distribution] = {}
+    everything = np.arange(n_vocab)
+
+    def remembered(
+        row: Row, sampling: Sampling, seen: Sequence[int] = (), allowed: Allowed | None = None
+    ) -> Distribution:
+        key = (row.tobytes(), sampling, tuple(seen), None if allowed is None else allowed(everything).tobytes())
+        if key not in known:
+            known[key] = warp(row, sampling, seen, allowed)
+        return known[key]
+
+    monkeypatch.setattr("specdesk.core.law.warp", remembered)
 
 
 def joint_law(
