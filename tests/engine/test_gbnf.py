@@ -85,3 +85,20 @@ def test_no_fault(tiny_pair: TinyPair, open_lm: OpenLM, gbnf: str) -> None:
 )
 def test_what_is_no_grammar_is_left_to_llama_cpp(text: str) -> None:
     assert fault(text) == ""
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "gbnf",
+    [
+        "".join(f"r{i} ::= r{i + 1}\n" for i in range(4000)) + 'r4000 ::= "x"\nroot ::= r0\n',
+        'root ::= r4000\nr0 ::= "x"\n' + "".join(f"r{i + 1} ::= r{i}\n" for i in range(4000)),
+        "root ::= " + "(" * 400 + '"x"' + ")" * 400,
+    ],
+)
+def test_long_chains_and_deep_groups_are_read_quickly(gbnf: str) -> None:
+    assert fault(gbnf) == ""
+
+
+def test_groups_too_deep_for_llama_cpp_are_refused() -> None:
+    assert "deep" in fault("root ::= " + "(" * 100_000 + '"x"' + ")" * 100_000)

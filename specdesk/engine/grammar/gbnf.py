@@ -25,6 +25,10 @@ _TOKEN = re.compile(
 )
 
 
+_MOST_NESTED = 500
+"""llama.cpp reads a group by calling itself, and its stack is finite."""
+
+
 @dataclass(slots=True)
 class _Rule:
     """Alternatives, each a sequence of names of rules; "" stands for text that is not empty."""
@@ -37,7 +41,10 @@ def fault(gbnf: str) -> str:
 
     A text that is no grammar is read as far as it is one.
     """
-    rules = _Reader(gbnf).rules
+    reader = _Reader(gbnf)
+    if reader.depth > _MOST_NESTED:
+        return f"groups stand in each other more than {_MOST_NESTED} deep"
+    rules = reader.rules
     empty = _empty(rules)
     some_text = _begun(rules, empty) | empty
     for name in rules:
@@ -61,6 +68,8 @@ class _Reader:
 
     def __init__(self, gbnf: str) -> None:
         self.rules: dict[str, _Rule] = {}
+        self.depth = 0
+        """Of the deepest group."""
         self._open: list[str] = []
         """The rule being read and the groups open in it."""
         at = 0
@@ -93,6 +102,7 @@ class _Reader:
         elif text == "(":
             sequence.append(self._new([[]]))
             self._open.append(sequence[-1])
+            self.depth = max(self.depth, len(self._open) - 1)
         elif text == ")" and len(self._open) > 1:
             self._open.pop()
 
@@ -135,9 +145,14 @@ def _closed(rules: dict[str, _Rule], holds: Callable[[list[str], set[str]], bool
     """Rules with an alternative for which something holds, given those for which it holds already."""
     found: set[str] = set()
     n_before = -1
+    order = list(rules.items())
     while n_before < len(found):
         n_before = len(found)
-        found.update(name for name, rule in rules.items() if any(holds(one, found) for one in rule.alternatives))
+        for name, rule in order:
+            if name not in found and any(holds(one, found) for one in rule.alternatives):
+                found.add(name)
+        # Rules stand before or behind those they are made of: one way or the other, a long chain takes one round.
+        order.reverse()
     return found
 
 
