@@ -28,7 +28,7 @@ def notes(lookahead: int, *, wanted: int, widest: int | None) -> list[str]:
         return ["exact mode: every pass over several tokens rounds in its own way here, so decoding is plain"]
     if lookahead == 0:
         return ["no draft model: decoding plainly, one token per target pass"]
-    reason = f"passes of more than {widest} tokens round otherwise than plain decoding here"
+    reason = f"passes of up to {widest} tokens are known to round as plain decoding does here"
     return [f"exact mode: {reason}, so at most {lookahead} are drafted, not {wanted}"]
 
 

@@ -42,7 +42,7 @@ def test_another_rule_may_be_asked_for(pair: Sequence[object]) -> None:
 def test_a_shorter_draft_than_asked_for_is_said(pair: Sequence[object]) -> None:
     done = specdesk("run", *PROMPT, *pair, "-k", 20)
     assert done.returncode == 0
-    assert "more than 9 tokens" in done.stderr
+    assert "up to 9 tokens" in done.stderr
     assert "at most 8 are drafted, not 20" in done.stderr
 
 
