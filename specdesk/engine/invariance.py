@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specdesk.engine.llama import N_BATCH, CacheType, LlamaLM, LoadOptions
 from specdesk.engine.machine import machine, model_identity
@@ -24,9 +25,10 @@ from specdesk.errors import ModelError
 MAX_WIDTH = 9
 """Widest pass that is tried: a draft of 8 and the token before it."""
 
-_DEPTHS = (32, 250, 300, 507, 600, 763, 1019, 1100)
+_DEPTHS = (32, 253, 255, 300, 509, 511, 600, 767, 1021, 1023, 1100)
 """Tokens in the cache before the passes compared. llama.cpp looks at a multiple of 256 cells, takes another attention
-kernel from 512 on, and a pass may cross such a border: 250, 507, 763 and 1019 let it."""
+kernel from 512 on, and a pass may cross such a border: behind its first token, from 255, 511, 767 and 1023, and further
+in, from 253, 509 and 1021."""
 
 _MOST_COPIES = 254
 """llama.cpp's limit on sequences is 256."""
@@ -65,7 +67,7 @@ class Invariance:
     width: int
     """Every pass of 1 to this many tokens gives the logits, and leaves the cache, of one-token passes; 1: no wider."""
     n_ctx: int
-    """The context up to which that was probed."""
+    """The context for which that was probed, up to 280,000 tokens of it."""
 
 
 _AS_GIVEN = CacheSettings(CacheType.F16, CacheType.F16, repack=True)
@@ -136,7 +138,9 @@ def _widest(path: Path, options: LoadOptions, stop: StopFlag) -> int:
     """The widest invariant pass with these settings; 1 where llama.cpp refuses them."""
     last = options.n_ctx - MAX_WIDTH
     depths = sorted({min(_DEPTHS[0], last), *(depth for depth in _DEPTHS if depth <= last)})
-    n_copies = min((last - depths[-1]) // depths[-1], _MOST_COPIES)
+    # Short copies come closest to the end of the context, but there can be only so many.
+    unit = next((depth for depth in depths[2:] if (last - depths[-1]) // depth <= _MOST_COPIES), depths[-1])
+    n_copies = min((last - depths[-1]) // unit, _MOST_COPIES)
     try:
         lm = LlamaLM(path, replace(options, n_sequences=1 + n_copies), stop)
     except ModelError:
@@ -146,24 +150,26 @@ def _widest(path: Path, options: LoadOptions, stop: StopFlag) -> int:
     with lm:
         ids = np.random.default_rng(0).integers(lm.n_vocab, size=depths[-1] + MAX_WIDTH).tolist()
         width = MAX_WIDTH
+        cells = lm.cells()
         for depth in depths:
             lm.extend(ids[len(lm.ids) : depth], 0)
+            if depth == unit:
+                cells = lm.cells()
             width = _compare(lm, ids[depth : depth + width], width)
             if width == 1:
                 return 1
-        return _deeper(lm, ids[depths[-1] :], width, n_copies)
+        return _deeper(lm, ids[depths[-1] :], width, cells, n_copies)
 
 
-def _deeper(lm: LlamaLM, ids: list[int], width: int, n_copies: int) -> int:
-    """The same with more of the cache in use, at twice as much each time and at the end.
+def _deeper(lm: LlamaLM, ids: list[int], width: int, cells: NDArray[np.uint8], n_copies: int) -> int:
+    """The same with more of the cache in use, at twice as many copies of `cells` each time and with all of them.
 
-    Which kernel runs depends on how much is in use, and not on whose cells they are: copies of the text fill it without
-    the minutes that reading as much would take.
+    Which kernel runs depends on how much is in use, and not on whose cells they are: copies fill the cache without the
+    minutes that reading as much would take.
     """
-    cells = lm.cells()
     for copy in range(1, n_copies + 1):
         lm.put_cells(cells, copy)
-        if (copy & (copy + 1) == 0 or copy == n_copies) and width > 1:
+        if (copy & (copy - 1) == 0 or copy == n_copies) and width > 1:
             width = _compare(lm, ids[:width], width)
     return width
 

@@ -10,13 +10,16 @@ from scipy.stats import kstest, pearsonr
 
 from specdesk.core.chance import GumbelNoise
 from specdesk.core.decode import Task, decode
+from specdesk.core.drafters.forced import ForcedDrafter
+from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.none import NoDrafter
+from specdesk.core.events import Outcome, Step
 from specdesk.core.names import RuleName
 from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
 from specdesk.core.warp import Distribution
 from tests.answers import ids
-from tests.toy.models import ByteVocabulary, EveryStep, ToyLM, events, random_logits
+from tests.toy.models import ByteVocabulary, EveryStep, TableConstraint, ToyLM, events, random_logits
 
 V = 8
 OPEN = Sampling(1.0, 0, 1.0, 0.0)
@@ -114,3 +117,17 @@ def test_what_has_no_probability_is_never_chosen() -> None:
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, 2**64 + 5])
 def test_any_seed_will_do(seed: int) -> None:
     assert np.isfinite(GumbelNoise(seed, 2**40).at(10**9, EVERYTHING[:50])).all()
+
+
+def test_behind_forced_text_the_draft_draws_with_the_noise_of_its_positions() -> None:
+    """A draft that is the target draws what the target draws, if it looks at the same positions."""
+    constraint = TableConstraint({token: (3,) if token == 2 else tuple(range(V)) for token in range(-1, V)})
+    task = Task([1, 2], OPEN, 60, n_written=1, constraint=constraint)
+    drafter = ForcedDrafter(constraint, task.law.answer_start, ModelDrafter(toy(), task.law))
+    steps = [
+        event
+        for event in events(task, toy(), None, 4, seed=4, drafter=drafter, rule=RuleName.COUPLED)
+        if isinstance(event, Step)
+    ]
+    assert any(step.drafter == "grammar and model" for step in steps)
+    assert all(token.outcome is not Outcome.REJECTED for step in steps for token in step.drafted)

@@ -63,6 +63,11 @@ def test_two_threads_keep_to_it_past_512_tokens(quantized_pair: TinyPair) -> Non
     with opened(quantized_pair, draft=True, n_threads=2) as engine:
         assert engine.info.exact is not None
         assert engine.info.exact.settings.changes
+        # And is really in use: keys as Q8_0 take a little more than half of what keys as F16 take.
+        target = engine._session.target
+        list(engine.chat(turns, replace(options, max_tokens=1)))
+        n_values = len(target.ids) * 64 * 2
+        assert target.cells().size < 2 * n_values * 2 * 0.8
         plain, drafted = (fold(engine.chat(turns, replace(options, lookahead=k))) for k in (0, 4))
     assert plain.tally.prompt_tokens > 512
     assert drafted.tally.drafted > 0

@@ -322,3 +322,28 @@ def test_a_continued_answer_goes_on_with_its_own_noise_and_grammar(
     for cut in (1, 7, 14):
         rest = replace(options, n_written=cut, lookahead=k)
         assert written(session.answer([*prompt, *whole[:cut]], rest)) == whole[cut:]
+
+
+def test_the_number_of_an_answer_goes_into_its_random_numbers(tiny_pair: TinyPair, open_session: OpenSession) -> None:
+    session = open_session(tiny_pair.target, tiny_pair.draft)
+    for rule in RuleName:
+        options = AnswerOptions(Sampling(1.0), 5, 2, 30, verify=rule)
+        answers = [written(session.answer([1, 70, 71], replace(options, answer=number))) for number in (0, 1, 2, 1)]
+        assert answers[1] == answers[3]
+        assert len({tuple(answer) for answer in answers}) == 3
+
+
+def test_a_grammar_is_freed_when_another_takes_its_place(tiny_pair: TinyPair, open_session: OpenSession) -> None:
+    session = open_session(tiny_pair.target, tiny_pair.draft)
+    options = AnswerOptions(Sampling(1.0), 5, 2, 30, grammar='root ::= "a"')
+    list(session.answer([1, 70, 71], options))
+    assert session._grammar is not None
+    first = session._grammar[1]
+    list(session.answer([1, 70, 71], options))
+    assert session._grammar[1] is first
+    list(session.answer([1, 70, 71], replace(options, grammar='root ::= "b"')))
+    second = session._grammar[1]
+    session.close()
+    for grammar in (first, second):
+        with pytest.raises(ValueError, match="closed"):
+            grammar.forced([])
