@@ -107,6 +107,7 @@ def _key(path: Path, options: LoadOptions) -> dict[str, object]:
         "n_threads": options.n_threads,
         "n_gpu_layers": options.n_gpu_layers,
         "n_batch": N_BATCH,
+        "probed": {"depths": _DEPTHS, "width": MAX_WIDTH},
     }
 
 
