@@ -15,7 +15,7 @@ from specdesk.cli.records import Trace, answer_record, step_record
 from specdesk.cli.summary import summary_line
 from specdesk.core.answer import Answer
 from specdesk.core.events import PromptRead, Step, StopReason
-from specdesk.engine.client import AnswerOptions, Engine, EngineInfo, Message, StopFlag
+from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED, GenerationError
 from specdesk.settings import EngineSettings
 from specdesk.wording import notes
@@ -52,7 +52,7 @@ def generate(
         lookahead = engine.info.lookahead(options.lookahead, constrained=options.grammar is not None)
         for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest):
             say(note)
-        painter = _painter(output, engine.info)
+        painter = _painter(output, speculating=lookahead > 0)
         answer = Answer()
         waiting = stack.enter_context(Waiting("reading the prompt ..."))
         for event in engine.complete(prompt, options) if isinstance(prompt, str) else engine.chat(prompt, options):
@@ -73,7 +73,7 @@ def generate(
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0
 
 
-def _painter(output: Output, info: EngineInfo) -> Painter:
+def _painter(output: Output, *, speculating: bool) -> Painter:
     if output.as_json:
         return SilentPainter()
     styled = styled_console(sys.stdout, output.color)
@@ -81,6 +81,6 @@ def _painter(output: Output, info: EngineInfo) -> Painter:
         if output.show_rejected:
             say("--show-rejected needs a terminal or --color always: rejected tokens are not shown")
         return PlainPainter(sys.stdout)
-    if info.draft is not None:
+    if speculating:
         stderr_console().print(legend_line(show_rejected=output.show_rejected))
-    return TokenPainter(styled, speculating=info.draft is not None, show_rejected=output.show_rejected)
+    return TokenPainter(styled, speculating=speculating, show_rejected=output.show_rejected)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from specdesk.errors import UsageError
 
+_MOST_BYTES = 10**7
+"""Far more than any grammar has; /dev/zero has no end."""
+
 
 def grammar_text(grammar: Path | None, json_schema: Path | None) -> str | None:
     """The grammar in llama.cpp's notation; None if neither file is given.
@@ -25,7 +28,11 @@ def grammar_text(grammar: Path | None, json_schema: Path | None) -> str | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise UsageError(f"{path} has more than {_MOST_BYTES // 10**6} MB")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from specdesk.core.constraint import Constraint
+from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.drafters.protocol import Drafter, Draw
 from specdesk.core.events import (
     AnswerToken,
@@ -104,9 +104,12 @@ def decode(
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
-            target_at = _laws(rows, committed, drafts, law, vocabulary)
+            dead_ends: set[int] = set()
+            target_at = _laws(rows, committed, drafts, law, vocabulary, dead_ends)
             verdict = rule.judge(drafts, target_at, start)
-            tokens, deltas, reason = _take(verdict, drafts, target_at, text, vocabulary)
+            if 0 in dead_ends:
+                raise DeadEnd
+            tokens, deltas, reason = _take(verdict, drafts, target_at, text, vocabulary, dead_ends)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
@@ -169,34 +172,56 @@ def _propose(rule: Rule, start: int, q: Distribution, index: int) -> int:
     return rule.propose(q, start + index)
 
 
-def _laws(rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary) -> TargetAt:
+def _laws(
+    rows: Logits,
+    committed: list[int],
+    drafts: list[DraftToken],
+    law: Law,
+    vocabulary: Vocabulary,
+    dead_ends: set[int],
+) -> TargetAt:
     """The rows of a pass as distributions, each made once, and only if it is asked for.
 
-    Penalties and constraint see at each row the draft tokens before it and none behind it.
+    Penalties and constraint see at each row the draft tokens before it and none behind it. A row where the constraint
+    allows nothing joins `dead_ends`. It may lie behind a token that will not stand, so it still gets a distribution to
+    judge by, that of the logits alone: how likely the text before a row is does not depend on what the row says.
     """
     text = [*committed, *(draft.token for draft in drafts)] if law.reads_text else []
     # What is drawn behind an end token is dropped, and a constraint has nothing to say there.
     ended = bool(drafts) and vocabulary.is_eog(drafts[-1].token)
 
     def at(row: int) -> Distribution:
-        last = law.unconstrained if ended and row == len(drafts) else law
-        return last.at(rows[row], text[: len(committed) + row])
+        before = text[: len(committed) + row]
+        if ended and row == len(drafts):
+            return law.unconstrained.at(rows[row], before)
+        try:
+            return law.at(rows[row], before)
+        except DeadEnd:
+            dead_ends.add(row)
+            return law.unconstrained.at(rows[row], before)
 
     return cache(at)
 
 
 def _take(
-    verdict: Verdict, drafts: list[DraftToken], target_at: TargetAt, text: AnswerText, vocabulary: Vocabulary
+    verdict: Verdict,
+    drafts: list[DraftToken],
+    target_at: TargetAt,
+    text: AnswerText,
+    vocabulary: Vocabulary,
+    dead_ends: set[int],
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
-    """Let the verdict's tokens join the answer one by one, up to the one that ends it."""
+    """Let the verdict's tokens join the answer one by one, up to the one that ends it, or before a dead end."""
     written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
     last = Source.PLAIN if not drafts else Source.REPLACEMENT if verdict.rejected else Source.BONUS
     written.append((verdict.token, verdict.p, last))
     tokens: list[AnswerToken] = []
     deltas: list[Delta] = []
     for position, (token, p, source) in enumerate(written):
-        final, reason = text.push(token, source)
         law = target_at(position)
+        if position in dead_ends:
+            break
+        final, reason = text.push(token, source)
         favoured = law.favoured(token, drafts[position].q) if position < len(drafts) else None
         tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, law.ahead(token), favoured))
         deltas.extend(final)

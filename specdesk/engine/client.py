@@ -15,7 +15,7 @@ from specdesk.core.lookahead import most_drafted
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
-from specdesk.engine.llama import LlamaLM, LoadOptions, supports_gpu
+from specdesk.engine.llama import LlamaLM, LoadOptions, check_gguf, supports_gpu
 from specdesk.engine.native_log import native_log
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.session import AnswerOptions, Session
@@ -91,6 +91,9 @@ class Engine:
         draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
         options = LoadOptions(settings.n_ctx, n_threads, layers)
         exact = None
+        for path in (settings.target, settings.draft):
+            if path is not None:  # said before the probe takes its time
+                check_gguf(path)
         if settings.exact:
             exact = find_invariance(settings.target, options, Profiles(profiles_dir(), notify), notify, stop)
             options = exact.settings.applied(options)
@@ -131,6 +134,10 @@ class Engine:
         if not text:
             raise UsageError("the prompt is empty")
         return self._session.answer(self._session.raw_ids(text), options)
+
+    def n_prompt_tokens(self, messages: Sequence[Message]) -> int:
+        """How many tokens ask for the next answer of a conversation. Raises ModelError if the template fails."""
+        return len(self._session.chat_ids(messages))
 
     def closeness(
         self, messages: Sequence[Message], answer: Sequence[int], at: int, tokens: tuple[int, int], width: int

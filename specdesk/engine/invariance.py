@@ -116,7 +116,9 @@ def _read(kept: Any) -> Invariance | None:
     try:
         settings, width, n_ctx = kept["settings"], kept["width"], kept["n_ctx"]
         k, v, repack = (settings[name] for name in ("cache_type_k", "cache_type_v", "repack"))
-        valid = isinstance(width, int) and isinstance(n_ctx, int) and isinstance(repack, bool) and width >= 1
+        valid = (
+            isinstance(width, int) and isinstance(n_ctx, int) and isinstance(repack, bool) and 1 <= width <= MAX_WIDTH
+        )
         return Invariance(CacheSettings(CacheType(k), CacheType(v), repack), width, n_ctx) if valid else None
     except (TypeError, KeyError, ValueError):
         return None

@@ -69,7 +69,7 @@ class LlamaLM:
         self._model: Any = None
         self._context: Any = None
         self._ids: list[int] = []
-        _check_gguf(path)
+        check_gguf(path)
         llama_cpp.llama_backend_init()
         native_log.clear()
         self._n_ctx = options.n_ctx
@@ -273,8 +273,8 @@ def supports_gpu() -> bool:
     return bool(llama_cpp.llama_supports_gpu_offload())
 
 
-def _check_gguf(path: Path) -> None:
-    """Refuse early, and in plain words, what llama.cpp would refuse at length."""
+def check_gguf(path: Path) -> None:
+    """Refuse early, and in plain words, what llama.cpp would refuse at length. Raises ModelError."""
     try:
         if path.is_dir():
             raise ModelError(f"{path} is a folder", "name a .gguf file in it")

@@ -26,10 +26,14 @@ class Profiles:
 
     def get(self, kind: str, key: Mapping[str, object]) -> Any:
         """What was kept, or None."""
+        path = self._path(kind, key)
         try:
-            kept = json.loads(self._path(kind, key).read_text(encoding="utf-8"))
+            # A pipe in its place would be waited for.
+            if not path.is_file():
+                return None
+            kept = json.loads(path.read_text(encoding="utf-8"))
             return kept["value"] if kept["format"] == _FORMAT and kept["key"] == _plain(key) else None
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
     def put(self, kind: str, key: Mapping[str, object], value: object) -> None:

@@ -61,6 +61,7 @@ class Session:
         self._stop = stop
         self._widest = widest
         self._grammar: tuple[str, Grammar] | None = None
+        self._closed = False
         self._models = ExitStack()
         self._models.enter_context(target)
         if draft is not None:
@@ -98,6 +99,8 @@ class Session:
         Raises UsageError for a text that cannot fit into the context whatever its tokens are: tokenizing megabytes
         takes minutes, and nothing can stop it.
         """
+        if self._closed:
+            raise ValueError("the models are closed")
         vocabulary = self.target.vocabulary
         n_bytes = len(text.encode("utf-8"))
         if n_bytes > _SURELY_FITS * self.target.n_ctx and n_bytes > vocabulary.longest * self.target.n_ctx:
@@ -116,6 +119,8 @@ class Session:
         """
         if not prompt:
             raise UsageError("the prompt is empty")
+        if not 0 <= options.n_written <= len(prompt) or options.answer < 0:
+            raise ValueError(f"{options.n_written} tokens written of {len(prompt)}, answer {options.answer}")
         if len(prompt) > self.target.n_ctx:
             raise UsageError(
                 f"the prompt has {len(prompt)} tokens, the context holds {self.target.n_ctx}",
@@ -168,6 +173,7 @@ class Session:
 
     def close(self) -> None:
         """Free both models."""
+        self._closed = True
         self._close_grammar()
         self._models.close()
 

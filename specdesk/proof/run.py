@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from specdesk.engine.client import Engine
-from specdesk.proof.asking import Effort
+from specdesk.errors import UsageError
+from specdesk.proof.asking import Effort, turns
 from specdesk.proof.claims import (
     Claim,
     differs_only_in_ties,
@@ -30,6 +31,7 @@ def prove(load: Callable[[bool], Engine], effort: Effort) -> Iterator[Claim]:
     Raises what loading and decoding raise; Interrupted if an answer is stopped.
     """
     with load(True) as engine:
+        _check_room(engine, effort)
         if engine.info.widest == 1:
             yield no_exact_mode()
         else:
@@ -39,3 +41,13 @@ def prove(load: Callable[[bool], Engine], effort: Effort) -> Iterator[Claim]:
     with load(False) as engine:
         yield differs_only_in_ties(engine, effort)
         yield from draws_follow_their_laws(engine, effort, "default mode")
+
+
+def _check_room(engine: Engine, effort: Effort) -> None:
+    """Say it at once, not after minutes, if the longest prompt and its answer do not fit."""
+    needed = max(engine.n_prompt_tokens(turns(prompt)) for prompt in effort.prompts) + effort.n_tokens
+    if needed > engine.info.n_ctx:
+        raise UsageError(
+            f"the longest prompt and its answer have {needed} tokens, the context holds {engine.info.n_ctx}",
+            f"--ctx {needed} would do",
+        )

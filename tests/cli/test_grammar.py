@@ -90,6 +90,22 @@ def test_files_that_cannot_be_read(pair: Sequence[object], write: Path) -> None:
         assert len(lines(done.stderr)) == 1
 
 
+def test_a_file_without_an_end_is_refused(pair: Sequence[object]) -> None:
+    done = specdesk("run", *pair, "--grammar", "/dev/zero")
+    assert done.returncode == 2
+    assert "MB" in lines(done.stderr)[-1]
+
+
+def test_drafts_without_a_draft_model_are_counted_and_named(tiny_pair: TinyPair, write: Path) -> None:
+    write.write_text('root ::= "always the same text"')
+    options = ("--target", tiny_pair.target, "--threads", 1, "--ctx", 256, "--raw", "Answer: ", "-k", 5)
+    record = answer(*options, "--grammar", write)
+    assert record["settings"]["lookahead"] == 5
+    assert record["stats"]["accepted"] > 0
+    coloured = specdesk("run", *options, "--grammar", write, "--color", "always")
+    assert "accepted" in coloured.stderr
+
+
 def test_only_one_of_them(pair: Sequence[object], write: Path) -> None:
     write.write_text("{}")
     done = specdesk("run", *pair, "--grammar", write, "--json-schema", write)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from specdesk.core import decode as decode_module
 from specdesk.core import verify
-from specdesk.core.constraint import Constraint
+from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.decode import Task
 from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
@@ -186,6 +186,39 @@ def test_forced_text_is_drafted_without_the_draft_model() -> None:
     assert step.drafted[0].outcome is Outcome.ACCEPTED
 
 
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+@pytest.mark.parametrize("name", ["model", "lookup", "forced"])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_dead_end_of_the_constraint_ends_only_answers_that_run_into_it(rule: RuleName, name: str, k: int) -> None:
+    """Behind a 2 nothing is allowed. Drafts come there without harm, answers as often as plain decoding does."""
+    dead = TableConstraint({-1: (0, 1), 0: (0, 1, 2), 1: (0, 2), 2: ()})
+    sampling = SAMPLINGS["open"]
+
+    def law_of(k: int, name: str) -> dict[tuple[int, ...], float]:
+        total: dict[tuple[int, ...], float] = defaultdict(float)
+
+        def run(path: Path) -> tuple[int, ...]:
+            task = Task(PROMPT, sampling, N_TOKENS, constraint=dead)
+            proposing = drafter(name, task.law)
+            tokens: list[int] = []
+            try:
+                for event in events(task, target(), None, k, drafter=proposing, rule=rule, chance=path):
+                    tokens += [token.id for token in written(iter([event]))]
+            except DeadEnd:
+                tokens.append(-1)
+            return tuple(tokens)
+
+        for tokens, probability in every_path(run):
+            total[tokens] += probability
+        return total
+
+    plain = law_of(0, "none")
+    assert plain[0, 2, -1] > 0
+    found = law_of(k, name)
+    assert set(found) == set(plain)
+    assert {path: found[path] for path in plain} == pytest.approx(plain, abs=1e-12)
+
+
 class Stateful:
     """A constraint that moves on with every token it is asked about, and never back: drafts leave their traces."""
 
@@ -278,7 +311,7 @@ def test_penalties_from_another_text_are_seen(monkeypatch: pytest.MonkeyPatch, r
     sampling = SAMPLINGS["penalised"]
     expected = joint_law(target(), PROMPT, sampling, N_TOKENS)
 
-    def stale(rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, _: Vocabulary) -> TargetAt:
+    def stale(rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, *_: object) -> TargetAt:
         text = committed if fault == "drafts unseen" else [*committed, *(draft.token for draft in drafts)]
         return lambda row: law.at(rows[row], text)
 
@@ -291,9 +324,9 @@ def test_a_bonus_row_that_is_not_warped_is_seen(monkeypatch: pytest.MonkeyPatch)
     laws = decode_module._laws
 
     def raw_bonus(
-        rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary
+        rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary, dead: set[int]
     ) -> TargetAt:
-        at = laws(rows, committed, drafts, law, vocabulary)
+        at = laws(rows, committed, drafts, law, vocabulary, dead)
         return lambda row: warp(rows[row], SAMPLINGS["open"]) if row == len(drafts) else at(row)
 
     monkeypatch.setattr(decode_module, "_laws", raw_bonus)

@@ -14,6 +14,7 @@ from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message
 from specdesk.engine.invariance import MAX_WIDTH, Invariance, find_invariance
 from specdesk.engine.stop import StopFlag
+from specdesk.errors import ModelError
 from specdesk.settings import EngineSettings
 from tests.answers import fold
 from tests.tiny.gguf_models import TinyPair
@@ -124,3 +125,11 @@ def test_the_result_is_kept_in_the_user_s_folder(quantized_pair: TinyPair, own_h
         Engine(settings, notices.append, StopFlag()).close()
     assert sum("probing" in notice for notice in notices) == 1
     assert list((own_home / "specdesk" / "profiles").glob("exact-*.json"))
+
+
+def test_a_missing_draft_is_said_before_the_probe(quantized_pair: TinyPair, tmp_path: Path) -> None:
+    notices: list[str] = []
+    settings = EngineSettings(quantized_pair.target, tmp_path / "none.gguf", 512, n_threads=1, exact=True)
+    with pytest.raises(ModelError, match=r"none\.gguf"):
+        Engine(settings, notices.append, StopFlag())
+    assert notices == []

@@ -94,6 +94,9 @@ def test_what_is_no_grammar_is_left_to_llama_cpp(text: str) -> None:
         "".join(f"r{i} ::= r{i + 1}\n" for i in range(4000)) + 'r4000 ::= "x"\nroot ::= r0\n',
         'root ::= r4000\nr0 ::= "x"\n' + "".join(f"r{i + 1} ::= r{i}\n" for i in range(4000)),
         "root ::= " + "(" * 400 + '"x"' + ")" * 400,
+        "root ::= a\n" + "#" * 5000 + '\na ::= "x"\n',
+        "root ::= a" + " # " * 3000 + '\na ::= "x"\n',
+        "root ::= " + " | ".join(f'"{number}"' for number in range(20_000)),
     ],
 )
 def test_long_chains_and_deep_groups_are_read_quickly(gbnf: str) -> None:
@@ -102,3 +105,10 @@ def test_long_chains_and_deep_groups_are_read_quickly(gbnf: str) -> None:
 
 def test_groups_too_deep_for_llama_cpp_are_refused() -> None:
     assert "deep" in fault("root ::= " + "(" * 100_000 + '"x"' + ")" * 100_000)
+
+
+@pytest.mark.parametrize("bounds", ["{5,2}", "{ 5 , 2 }", "{1,0}"])
+def test_a_repetition_from_more_to_less_is_refused(bounds: str) -> None:
+    """llama.cpp counts up to it without end."""
+    assert "ends before it begins" in fault(f'root ::= "a"{bounds}')
+    assert fault('root ::= "a"{2,5} "b"{3} "c"{2,}') == ""

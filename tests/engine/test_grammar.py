@@ -117,7 +117,7 @@ def test_a_state_that_is_not_rolled_back_is_noticed(
     vocabulary: LlamaVocabulary, open_grammar: OpenGrammar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The test above is worth something: it fails for a class that takes any other answer for the last one."""
-    monkeypatch.setattr(module, "_n_common", lambda one, other: min(len(one), len(other)))
+    monkeypatch.setattr(module, "n_common", lambda one, other: min(len(one), len(other)))
     with pytest.raises((AssertionError, ValueError)):
         walk(open_grammar(JSON), Reference(vocabulary, JSON), 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,6 +143,8 @@ def test_it_is_probed_again_for_whatever_may_change_it(finder: Finder, write_mod
         '{"format": 1, "key": KEY, "value": {"settings": {}, "width": 9, "n_ctx": 4096}}',
         '{"format": 1, "key": KEY, "value": {"settings": {"cache_type_k": "q1"}, "width": 9, "n_ctx": 4096}}',
         '{"format": 1, "key": KEY, "value": {"settings": SETTINGS, "width": 0, "n_ctx": 4096}}',
+        '{"format": 1, "key": KEY, "value": {"settings": SETTINGS, "width": 10, "n_ctx": 4096}}',
+        "[" * 200_000,
         '{"format": 1, "key": KEY, "value": {"settings": SETTINGS, "width": "9", "n_ctx": 4096}}',
     ],
 )
@@ -189,3 +192,13 @@ def test_a_stop_ends_it(finder: Finder, write_model: WriteModel) -> None:
 def test_a_missing_model_is_said_as_ever(finder: Finder, tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         finder.find(tmp_path / "none.gguf")
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_place_of_a_record_is_not_waited_for(finder: Finder, write_model: WriteModel) -> None:
+    path = write_model(Q8_0)
+    first = finder.find(path)
+    (kept,) = finder.folder.iterdir()
+    kept.unlink()
+    os.mkfifo(kept)
+    assert finder.find(path) == first

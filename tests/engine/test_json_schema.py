@@ -309,6 +309,8 @@ def test_which_texts_are_answers(open_grammar: OpenGrammar, schema: Any, texts: 
         ({"type": []}, "an empty type", "#"),
         ({"type": [["null"]]}, "type ['null']", "#"),
         (False, "false", "#"),
+        ({"allOf": [False, {"type": "null"}]}, "false", "#/allOf"),
+        ({"properties": {"a": {"allOf": [{"type": "boolean"}, False]}}}, "false", "#/properties/a/allOf"),
     ],
 )  # fmt: skip
 def test_what_a_grammar_cannot_hold_is_refused(schema: Any, what: str, path: str) -> None:

@@ -347,3 +347,20 @@ def test_a_grammar_is_freed_when_another_takes_its_place(tiny_pair: TinyPair, op
     for grammar in (first, second):
         with pytest.raises(ValueError, match="closed"):
             grammar.forced([])
+
+
+@pytest.mark.parametrize(("n_written", "answer"), [(-1, 0), (4, 0), (0, -1)])
+def test_numbers_of_an_answer_that_cannot_be_are_refused(
+    tiny_pair: TinyPair, open_session: OpenSession, n_written: int, answer: int
+) -> None:
+    options = AnswerOptions(Sampling(1.0), 5, 2, 3, answer=answer, n_written=n_written)
+    with pytest.raises(ValueError, match="answer"):
+        open_session(tiny_pair.target, None).answer([1, 70, 71], options)
+
+
+def test_a_closed_session_answers_nothing(tiny_pair: TinyPair, open_session: OpenSession) -> None:
+    """llama.cpp would end the process."""
+    session = open_session(tiny_pair.target, None)
+    session.close()
+    with pytest.raises(ValueError, match="closed"):
+        session.raw_ids("Hello")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -180,3 +181,14 @@ def test_the_random_numbers_of_the_test_are_not_those_of_an_answer() -> None:
         assert isinstance(rule, rules.ByChance)
         assert isinstance(rule._chance, Dice)
         assert list(rule._chance._rng.random(8)) != ours
+
+
+def test_tests_share_the_odds_of_a_false_alarm(load: Load) -> None:
+    """Two for each rule, and one for each whose answers can only be compared by their distribution."""
+    small = replace(EFFORT, n_draws=100, n_answers=5)
+    with load(True) as engine:
+        law, *_ = claims.draws_follow_their_laws(engine, small, "exact mode")
+        begins, *_ = claims.draws_are_as_plain(engine, small)
+    share = small.false_alarms / (2 * 3 + 2)
+    assert law.figures["bound"] == pytest.approx((math.log(2 / share) / 200) ** 0.5)
+    assert begins.figures["bound"] == min(1.0, ((1 - math.log(share)) / 5) ** 0.5)

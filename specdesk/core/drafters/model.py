@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from specdesk.core.constraint import DeadEnd
 from specdesk.core.drafters.protocol import Draw
 from specdesk.core.law import Law
 from specdesk.core.lm import LanguageModel, rewind
@@ -32,11 +33,18 @@ class ModelDrafter:
         return max(0, self._lm.n_ctx - n_committed + 1)
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
-        """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows."""
+        """Draft tokens to follow `committed`, one at a time, as many as are taken and `room` allows.
+
+        Fewer before a dead end of the constraint.
+        """
         feed = list(committed[len(self._lm.ids) :])
         text = list(committed) if self._law.reads_text else []
         for index in range(self.room(len(committed))):
-            q = self._law.at(self._lm.extend(feed, 1)[0], text)
+            row = self._lm.extend(feed, 1)[0]
+            try:
+                q = self._law.at(row, text)
+            except DeadEnd:  # of this draft, which may not stand; nothing has been drawn here
+                return
             draft = DraftToken(draw(q, index), q)
             yield draft
             feed = [draft.token]

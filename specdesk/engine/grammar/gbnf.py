@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
     r"""(?P<skip> \s+ | \#[^\r\n]* )
-    | (?P<rule> [a-zA-Z0-9-]+ (?= (\s|\#[^\r\n]*)* ::= ) )
+    | (?P<rule> [a-zA-Z0-9-]+ (?= (?: \s++ | \#[^\r\n]*+ )*+ ::= ) )
     | (?P<is> ::= )
     | (?P<name> [a-zA-Z0-9-]+ )
     | (?P<empty> "" | \[\^?\] )
@@ -24,6 +24,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+
+_BOUNDS = re.compile(r"\{\s*(\d+)\s*,\s*(\d+)\s*\}")
 
 _MOST_NESTED = 500
 """llama.cpp reads a group by calling itself, and its stack is finite."""
@@ -44,6 +46,8 @@ def fault(gbnf: str) -> str:
     reader = _Reader(gbnf)
     if reader.depth > _MOST_NESTED:
         return f"groups stand in each other more than {_MOST_NESTED} deep"
+    if reader.backwards:
+        return f"the repetition {reader.backwards} ends before it begins"
     rules = reader.rules
     empty = _empty(rules)
     some_text = _begun(rules, empty) | empty
@@ -70,6 +74,8 @@ class _Reader:
         self.rules: dict[str, _Rule] = {}
         self.depth = 0
         """Of the deepest group."""
+        self.backwards = ""
+        """A repetition from more to less; llama.cpp counts up to it without end."""
         self._open: list[str] = []
         """The rule being read and the groups open in it."""
         at = 0
@@ -93,6 +99,9 @@ class _Reader:
         elif kind == "empty":
             sequence.append(self._new([[]]))
         elif kind in ("maybe", "again") and sequence:
+            bounds = _BOUNDS.fullmatch(text)
+            if bounds and int(bounds[1]) > int(bounds[2]):
+                self.backwards = text
             item = sequence[-1]
             some = self._new([])
             self.rules[some].alternatives = [[item] if text == "?" else [item, some], []]

@@ -25,8 +25,8 @@ from specdesk.errors import UsageError
 MOST_KEPT = 80
 """States kept along an answer. Going further back means reading the answer from its beginning."""
 
-MOST_FORCED = 256
-"""Bytes looked ahead for text without a choice."""
+MOST_FORCED = 64
+"""Bytes looked ahead for text without a choice: drafts are short, and each byte costs a sixth of a millisecond."""
 
 _PROBES = 8
 """Ways to go on that are tried to see where a tokenizer would join forced text to what follows it."""

@@ -83,6 +83,8 @@ def branches(schema: Mapping[str, Any], keyword: str, path: str) -> list[tuple[A
     listed = schema[keyword]
     if not isinstance(listed, list):
         refuse(f"{keyword} of type {kind(listed)}", path, "it lists schemas")
+    if keyword == "allOf" and any(branch is False for branch in listed):
+        refuse("false, against which nothing validates,", f"{path}/allOf", UNANSWERABLE)
     some = [(branch, f"{path}/{keyword}/{i}") for i, branch in enumerate(listed) if branch is not False]
     if not some:
         refuse(f"{keyword} without a branch", path, UNANSWERABLE)
