@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -116,33 +116,32 @@ def test_exact_mode_writes_the_plain_answers(
 ) -> None:
     """Twenty prompts, six of them of some 300 and 900 tokens, 128 tokens each; plain without a draft loaded.
 
-    Greedy and sampled under `coupled`. Every prompt is tried with two lookaheads, which go round from 1 to 8.
+    Greedy and sampled under `coupled`. The lookaheads go round from 1 to 8.
     """
     target = real_pair[0] if target_format == "q4_k_m" else as_q8_0(real_pair[0], tmp_path / "target.gguf")
-    samplings = {temperature: Sampling(temperature) for temperature in (0.0, 0.8)}
+    rates: list[str] = []
 
-    def answers(draft: Path | None, lookahead: Callable[[int], int]) -> dict[tuple[float, int], Answer]:
-        found = {}
-        with Engine(EngineSettings(target, draft, 2048, exact=True), lambda _: None, StopFlag()) as engine:
-            for number, prompt in enumerate(PROMPTS):
-                for temperature, sampling in samplings.items():
-                    options = AnswerOptions(
-                        sampling, 11, lookahead(number), 128, verify=RuleName.COUPLED, answer=number
-                    )
-                    found[temperature, number] = fold(engine.chat([Message("user", prompt)], options))
-        return found
+    def engine(draft: Path | None) -> Engine:
+        return Engine(EngineSettings(target, draft, 2048, exact=True), lambda _: None, StopFlag())
 
-    plain = answers(None, lambda _: 0)
-    rates = {}
-    for shift in (0, 4):
-        drafted = answers(real_pair[1], lambda number, shift=shift: 1 + (number + shift) % 8)  # type: ignore[misc]
-        for key, answer in drafted.items():
-            assert answer.token_ids == plain[key].token_ids, key
-            rates[key[1], 1 + (key[1] + shift) % 8, key[0]] = answer.tally.tokens_per_pass
-    with Engine(EngineSettings(target, real_pair[1], 2048, exact=True), lambda _: None, StopFlag()) as engine:
-        tally = fold(engine.chat([Message("user", CODE)], AnswerOptions(samplings[0.0], 1, k, 128))).tally
-    said = f"{target_format}: {len(rates)} answers as plain; code -k {k}: {tally.tokens_per_pass} {tally.widths}"
-    print(said, rates)  # noqa: T201
+    def answers(engine: Engine, *, draft: bool) -> Iterator[tuple[str, Answer]]:
+        for number, prompt in enumerate(PROMPTS):
+            for temperature in (0.0, 0.8):
+                lookahead = 1 + number % 8 if draft else 0
+                options = AnswerOptions(
+                    Sampling(temperature), 11, lookahead, 128, verify=RuleName.COUPLED, answer=number
+                )
+                answer = fold(engine.chat([Message("user", prompt)], options))
+                yield f"{number + 1} -k {1 + number % 8} -t {temperature}", answer
+
+    with engine(None) as plain:
+        expected = dict(answers(plain, draft=False))
+    with engine(real_pair[1]) as drafting:
+        for name, answer in answers(drafting, draft=True):
+            assert answer.token_ids == expected[name].token_ids, name
+            rates.append(f"{name}: {answer.tally.tokens_per_pass:.2f}")
+        tally = fold(drafting.chat([Message("user", CODE)], AnswerOptions(Sampling(0.0), 1, k, 128))).tally
+    print(f"{target_format}: {len(rates)} as plain; code -k {k}: {tally.tokens_per_pass} {tally.widths}", rates)  # noqa: T201
     assert tally.tokens_per_pass is not None
     assert tally.tokens_per_pass > tokens_per_pass
 

@@ -19,7 +19,7 @@ OPEN: Final = Sampling(1.5, top_k=20, top_p=1.0, min_p=0.0)
 _SHORT_CHARS: Final = 200
 _DRAWN_AT_ONCE: Final = 64
 """Tokens of an answer whose draws are tested."""
-_COMPARED: Final = 3
+_COMPARED: Final = 2
 """First tokens of an answer that are compared between two ways of decoding."""
 
 
