@@ -19,7 +19,7 @@ OPEN: Final = Sampling(1.5, top_k=20, top_p=1.0, min_p=0.0)
 _SHORT_CHARS: Final = 200
 _DRAWN_AT_ONCE: Final = 64
 """Tokens of an answer whose draws are tested."""
-_COMPARED: Final = 2
+_COMPARED: Final = 3
 """First tokens of an answer that are compared between two ways of decoding."""
 
 
@@ -33,7 +33,8 @@ class Effort:
     n_draws: int
     """Tokens whose draws are tested, per rule."""
     n_answers: int
-    """Answers whose first tokens are compared between plain and speculative decoding, per rule and side."""
+    """Answers whose first tokens are compared between plain and speculative decoding, per rule and side; 0: none, where
+    so few could be had that the comparison would see nothing."""
     lookahead: int
     seed: int
     false_alarms: float = 1e-4

@@ -25,7 +25,7 @@ def test_the_report(pair: Sequence[object]) -> None:
     done = specdesk(*QUICK, *pair)
     assert done.returncode == 0, done.stdout
     *claims, verdict = lines(done.stdout)
-    assert sum(line.lstrip().startswith("holds ") for line in claims) == 10
+    assert sum(line.lstrip().startswith("holds ") for line in claims) == 8
     assert verdict == "holds: target.gguf with draft.gguf, -k 4, --seed 1"
     assert "a shift of" in done.stdout
 
@@ -36,7 +36,7 @@ def test_as_json(pair: Sequence[object]) -> None:
     report = json.loads(done.stdout)
     assert report["verdict"] == "holds"
     assert report["seed"] == 1
-    assert len(report["claims"]) == 10
+    assert len(report["claims"]) == 8
     assert report["engine"]["exact"]["exact"]["width"] == 9
     assert report["engine"]["default"]["exact"] is None
 
