@@ -22,7 +22,7 @@ def prove(
     no_download: opt.NoDownload = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer prompts and draws: under 2 minutes for the default pair on 2 cores."),
+        typer.Option("--quick", help="Fewer prompts and draws: about 2 minutes for the default pair on 2 cores."),
     ] = False,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     seed: opt.Seed = None,
