@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from specdesk.cli import options as opt
+from specdesk.cli.sampling import as_rule, as_sampling
 from specdesk.errors import UsageError
 from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
@@ -52,7 +53,7 @@ def chat(
     from specdesk.tui.app import ChatApp
     from specdesk.tui.conversation import ChatOptions
 
-    sampling = opt.sampling(
+    sampling = as_sampling(
         samplers,
         logit_bias,
         temperature=temperature,
@@ -80,7 +81,7 @@ def chat(
     native_output(verbose=False)
     app = ChatApp(
         lambda notify, stop: Engine(settings, notify, stop),
-        ChatOptions(sampling, lookahead, seed, system, max_tokens, opt.rule(verify, exact=exact)),
+        ChatOptions(sampling, lookahead, seed, system, max_tokens, as_rule(verify, exact=exact)),
     )
     app.run()
     if app.load_error is not None:

@@ -1,8 +1,7 @@
-"""Options that more than one command takes, each declared once, and how their numbers are checked."""
+"""Options that more than one command takes, each declared once, and how their values are checked."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from specdesk.core.names import DEFAULT_RULE, RuleName
-from specdesk.core.sampling import DEFAULT_SAMPLERS, SamplerName, Sampling
-from specdesk.errors import UsageError
+from specdesk.core.sampling import DEFAULT_SAMPLERS, Sampling
 
 _MODELS = "Models"
 _SAMPLING = "Sampling"
@@ -21,14 +19,6 @@ SAMPLING = Sampling()
 """The defaults, which are llama.cpp's."""
 SAMPLERS = ";".join(DEFAULT_SAMPLERS)
 """The default order, as --samplers takes it."""
-_SAMPLER_ALIASES = {
-    "nucleus": SamplerName.TOP_P,
-    "temp": SamplerName.TEMPERATURE,
-    "typ": SamplerName.TYPICAL_P,
-    "typical": SamplerName.TYPICAL_P,
-    "typicalp": SamplerName.TYPICAL_P,
-}
-"""What llama.cpp takes besides a sampler's own name, with or without hyphens or underscores."""
 
 
 def within(low: float, high: float) -> Callable[[Any], Any]:
@@ -61,42 +51,6 @@ def not_empty(texts: list[str] | None) -> list[str] | None:
     return texts
 
 
-def sampling(samplers: str, biases: list[str] | None, **values: Any) -> Sampling:
-    """The sampling the options ask for. Raises UsageError, naming the value, for one out of range."""
-    try:
-        return Sampling(
-            **values,
-            samplers=tuple(_sampler(text) for text in re.split("[;,]", samplers)),
-            logit_bias=tuple(_bias(text) for text in biases or ()),
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
-def rule(wanted: RuleName | None, *, exact: bool) -> RuleName:
-    """How drafts are judged: as asked for, else the rule that suits the mode."""
-    return wanted or (RuleName.COUPLED if exact else DEFAULT_RULE)
-
-
-def _sampler(text: str) -> SamplerName:
-    plain = _plain(text)
-    named = {_plain(name): name for name in SamplerName} | _SAMPLER_ALIASES
-    if plain not in named:
-        raise ValueError(f"there is no sampler {text.strip()!r}, only {', '.join(SamplerName)}")
-    return named[plain]
-
-
-def _plain(name: str) -> str:
-    return re.sub("[-_]", "", name.strip().lower())
-
-
-def _bias(text: str) -> tuple[int, float]:
-    parts = re.fullmatch(r"(\d+)([+-](?:\d+(?:\.\d*)?|\.\d+|inf))", text)
-    if parts is None:
-        raise ValueError(f"a logit bias looks like 15043+1 or 15043-inf, not {text!r}")
-    return int(parts[1]), float(parts[2])
-
-
 Pair = Annotated[
     str | None,
     typer.Option(
@@ -117,7 +71,7 @@ Draft = Annotated[
     typer.Option(
         "--draft",
         metavar="FILE",
-        help="A GGUF file as the draft. Without one, --target decodes plainly.",
+        help="A GGUF file as the draft. Without one, only text that a grammar forces is drafted.",
         rich_help_panel=_MODELS,
     ),
 ]

@@ -40,8 +40,8 @@ def prove(
     are tested against the distributions of the very passes that drew them, for every accept rule; a right sampler fails
     one run in 10,000, and the smallest bias that would have been seen is printed.
 
-    Exit codes: 0 nothing that was tried failed, 1 a claim does not hold, 2 usage, 3 model, 4 network, 5 storage, 130
-    stopped with Ctrl-C.
+    Exit codes: 0 nothing that was tried failed, 1 a claim does not hold or generation failed, 2 usage, 3 model,
+    4 network, 5 storage, 130 stopped with Ctrl-C.
     """
     if target is not None and draft is None:
         raise UsageError("there is nothing to prove without a draft", "name one with --draft")

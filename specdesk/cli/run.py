@@ -12,6 +12,7 @@ import typer
 
 from specdesk.cli import options as opt
 from specdesk.cli.console import ColorWhen
+from specdesk.cli.sampling import as_rule, as_sampling
 from specdesk.errors import UsageError
 from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
@@ -85,7 +86,7 @@ def run(
         raise UsageError("--raw and --system exclude each other", "--raw sends the prompt alone")
     if as_json and (show_rejected or color is ColorWhen.ALWAYS):
         raise UsageError("--json has no colours and no rejected tokens", "--trace FILE writes every draft token")
-    sampling = opt.sampling(
+    sampling = as_sampling(
         samplers,
         logit_bias,
         temperature=temperature,
@@ -131,7 +132,7 @@ def run(
                 lookahead,
                 max_tokens,
                 tuple(stop or ()),
-                opt.rule(verify, exact=exact),
+                as_rule(verify, exact=exact),
                 grammar=constraint,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
