@@ -71,6 +71,7 @@ def exit_code() -> int:
         say(f"{error.format_message()} (see --help)")
         code = error.exit_code
     except (KeyboardInterrupt, Interrupted, typer.Abort):
+        say("stopped")
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
         code = give_up_stdout()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from specdesk.cli.options import EngineOptions, Models
 from specdesk.errors import UsageError
 from specdesk.settings import EngineSettings
 
@@ -19,34 +20,27 @@ class Chosen:
     draft: Path | None
 
 
-def engine_settings(
-    chosen: Chosen,
-    *,
-    lookahead: int,
-    ctx: int,
-    threads: int | None,
-    gpu_layers: int | None,
-    draft_gpu_layers: int | None,
-    exact: bool,
-) -> EngineSettings:
+def engine_settings(chosen: Chosen, options: EngineOptions, *, lookahead: int, exact: bool) -> EngineSettings:
     """What to load, and how. A draft that would never be asked is left out: it only costs memory."""
     draft = chosen.draft if lookahead else None
-    return EngineSettings(chosen.target, draft, ctx, threads, gpu_layers, draft_gpu_layers, exact)
+    return EngineSettings(
+        chosen.target, draft, options.ctx, options.threads, options.gpu_layers, options.draft_gpu_layers, exact
+    )
 
 
-def choose(pair: str | None, target: Path | None, draft: Path | None, *, no_download: bool) -> Chosen:
-    """The files to load; a recommended pair that is absent is fetched first, unless `no_download`.
+def choose(models: Models) -> Chosen:
+    """The files to load; a recommended pair that is absent is fetched first, unless --no-download.
 
     Raises: UsageError for options that contradict each other or an unknown pair; ModelError for an absent pair that may
     not be fetched; NetworkError or StorageError from fetching.
     """
-    if target is None:
-        if draft is not None:
+    if models.target is None:
+        if models.draft is not None:
             raise UsageError("--draft needs --target", "or choose both with --pair")
-        return _choose_pair(pair or "default", no_download=no_download)
-    if pair is not None:
+        return _choose_pair(models.pair or "default", no_download=models.no_download)
+    if models.pair is not None:
         raise UsageError("--pair and --target exclude each other", "a pair names its target and draft itself")
-    return Chosen(None, target, draft)
+    return Chosen(None, models.target, models.draft)
 
 
 def _choose_pair(name: str, *, no_download: bool) -> Chosen:

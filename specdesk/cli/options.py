@@ -1,102 +1,35 @@
-"""Options that more than one command takes, each declared once, and how their values are checked."""
+"""Options that more than one command takes, each declared once; those that go together stand in a group.
+
+A command takes a group as one parameter: `grouped` spreads it out for Typer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from specdesk.cli.checks import is_text, within
 from specdesk.core.names import DEFAULT_RULE, RuleName
 from specdesk.core.sampling import DEFAULT_SAMPLERS, Sampling
+from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
 _MODELS = "Models"
 _SAMPLING = "Sampling"
 _ENGINE = "Engine"
 
-SAMPLING = Sampling()
-"""The defaults, which are llama.cpp's."""
-SAMPLERS = ";".join(DEFAULT_SAMPLERS)
-"""The default order, as --samplers takes it."""
+_DEFAULTS = Sampling()
 
-
-def within(low: float, high: float) -> Callable[[Any], Any]:
-    """A check that names the value it refuses; NaN is in no range. A value that was not given passes."""
-
-    def check(value: Any) -> Any:
-        if value is not None and not low <= value <= high:
-            raise typer.BadParameter(f"must be {low} to {high}, not {value}")
-        return value
-
-    return check
-
-
-def is_text(text: str | None) -> str | None:
-    """Refuse what the shell handed over as bytes that are no UTF-8."""
-    if text is not None:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise typer.BadParameter(f"is not UTF-8 text: {text!r}") from None
-    return text
-
-
-def not_empty(texts: list[str] | None) -> list[str] | None:
-    """Refuse an empty text, or none at all, in a repeated option."""
-    if texts and "" in texts:
-        raise typer.BadParameter("must not be empty")
-    for text in texts or ():
-        is_text(text)
-    return texts
-
-
-Pair = Annotated[
-    str | None,
+Lookahead = Annotated[
+    int,
     typer.Option(
-        "--pair",
-        metavar="NAME",
-        help="A recommended pair: specdesk download --list. [default: default]",
-        rich_help_panel=_MODELS,
-    ),
-]
-Target = Annotated[
-    Path | None,
-    typer.Option(
-        "--target", metavar="FILE", help="A GGUF file as the target, instead of a pair.", rich_help_panel=_MODELS
-    ),
-]
-Draft = Annotated[
-    Path | None,
-    typer.Option(
-        "--draft",
-        metavar="FILE",
-        help="A GGUF file as the draft. Without one, only text that a grammar forces is drafted.",
-        rich_help_panel=_MODELS,
-    ),
-]
-NoDownload = Annotated[
-    bool,
-    typer.Option("--no-download", help="Refuse to fetch a pair that is not on this disk.", rich_help_panel=_MODELS),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "-n",
-        "--max-tokens",
+        "-k",
+        "--lookahead",
         metavar="N",
-        callback=within(1, 2**31),
-        help="Stop after this many tokens. [default: when the model ends]",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-Temperature = Annotated[
-    float,
-    typer.Option(
-        "-t",
-        "--temperature",
-        metavar="T",
-        help="0 is greedy: always the likeliest token.",
+        callback=within(0, 64),
+        help="Tokens to draft per target pass, 64 at most; 0 is plain decoding.",
         rich_help_panel=_SAMPLING,
     ),
 ]
@@ -110,125 +43,14 @@ Seed = Annotated[
         rich_help_panel=_SAMPLING,
     ),
 ]
-TopK = Annotated[
-    int,
+MaxTokens = Annotated[
+    int | None,
     typer.Option(
-        "--top-k",
-        metavar="K",
-        help="Sample from the K likeliest tokens; 0 turns it off.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-TopP = Annotated[
-    float,
-    typer.Option(
-        "--top-p",
-        metavar="P",
-        help="Sample from the fewest tokens that reach this probability; 1 turns it off.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-MinP = Annotated[
-    float,
-    typer.Option(
-        "--min-p",
-        metavar="P",
-        help="Drop tokens less likely than this times the likeliest; 0 turns it off.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-RepeatPenalty = Annotated[
-    float,
-    typer.Option(
-        "--repeat-penalty", metavar="X", help="Against tokens seen lately; 1 is off.", rich_help_panel=_SAMPLING
-    ),
-]
-FrequencyPenalty = Annotated[
-    float,
-    typer.Option(
-        "--frequency-penalty",
-        metavar="X",
-        help="Per time a token was seen lately; 0 is off.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-PresencePenalty = Annotated[
-    float,
-    typer.Option(
-        "--presence-penalty", metavar="X", help="Once it was seen lately; 0 is off.", rich_help_panel=_SAMPLING
-    ),
-]
-RepeatLastN = Annotated[
-    int,
-    typer.Option(
-        "--repeat-last-n",
+        "-n",
+        "--max-tokens",
         metavar="N",
-        help="How many tokens back lately goes, prompt included; -1 is all.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-TypicalP = Annotated[
-    float,
-    typer.Option(
-        "--typical-p", metavar="P", help="Locally typical sampling; 1 turns it off.", rich_help_panel=_SAMPLING
-    ),
-]
-TopNSigma = Annotated[
-    float,
-    typer.Option(
-        "--top-n-sigma",
-        metavar="X",
-        help="Drop logits this many standard deviations below the highest; 0 turns it off.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-Samplers = Annotated[
-    str,
-    typer.Option(
-        "--samplers",
-        metavar="NAMES",
-        help="The samplers to apply, in this order, separated by ; (quote it) or by commas. One left out is off. "
-        f"[default: {', '.join(DEFAULT_SAMPLERS)}]",
-        show_default=False,  # it is too long a word to be wrapped
-        rich_help_panel=_SAMPLING,
-    ),
-]
-LogitBias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--logit-bias",
-        metavar="ID+BIAS",
-        help="Add to a token's logit: 15043+1, 15043-1.5, 15043-inf to ban it. May be repeated.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-Lookahead = Annotated[
-    int,
-    typer.Option(
-        "-k",
-        "--lookahead",
-        metavar="N",
-        callback=within(0, 64),
-        help="Tokens to draft per target pass, 64 at most; 0 is plain decoding.",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-Verify = Annotated[
-    RuleName | None,
-    typer.Option(
-        "--verify",
-        help="How drafts are judged, all exact: block accepts the most, rejection goes token by token; with coupled "
-        "the answer depends on the seed alone, not on the draft or -k, but for numerical ties, which --exact rules "
-        f"out. [default: {DEFAULT_RULE}; with --exact coupled]",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-Exact = Annotated[
-    bool,
-    typer.Option(
-        "--exact",
-        help="Verify only in passes that round as plain decoding does: with -t 0, and under coupled at any "
-        "temperature, the answer is token for token the one of --exact -k 0.",
+        callback=within(1, 2**31),
+        help="Stop after this many tokens. [default: when the model ends]",
         rich_help_panel=_SAMPLING,
     ),
 ]
@@ -250,45 +72,220 @@ JsonSchema = Annotated[
         rich_help_panel=_SAMPLING,
     ),
 ]
-Ctx = Annotated[
-    int,
-    typer.Option(
-        "--ctx",
-        metavar="N",
-        callback=within(16, 2**22),
-        help="Tokens of context, prompt and answer together.",
-        rich_help_panel=_ENGINE,
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        callback=within(1, 2**16),
-        help="CPU threads. [default: the cores this process may use]",
-        rich_help_panel=_ENGINE,
-    ),
-]
-GpuLayers = Annotated[
-    int | None,
-    typer.Option(
-        "--gpu-layers",
-        metavar="N",
-        callback=within(-1, 10_000),
-        help="Layers of the target on the GPU; -1 all. [default: all, if the build has a GPU backend]",
-        rich_help_panel=_ENGINE,
-    ),
-]
-DraftGpuLayers = Annotated[
-    int | None,
-    typer.Option(
-        "--draft-gpu-layers",
-        metavar="N",
-        callback=within(-1, 10_000),
-        help="The same for the draft.",
-        rich_help_panel=_ENGINE,
-    ),
-]
 System = Annotated[str | None, typer.Option("--system", metavar="TEXT", callback=is_text, help="A system prompt.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show llama.cpp's own output.", rich_help_panel=_ENGINE)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Which models to load."""
+
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            "--pair",
+            metavar="NAME",
+            help="A recommended pair: specdesk download --list. [default: default]",
+            rich_help_panel=_MODELS,
+        ),
+    ] = None
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--target", metavar="FILE", help="A GGUF file as the target, instead of a pair.", rich_help_panel=_MODELS
+        ),
+    ] = None
+    draft: Annotated[
+        Path | None,
+        typer.Option(
+            "--draft",
+            metavar="FILE",
+            help="A GGUF file as the draft. Without one, only text that a grammar forces is drafted.",
+            rich_help_panel=_MODELS,
+        ),
+    ] = None
+    no_download: Annotated[
+        bool,
+        typer.Option("--no-download", help="Refuse to fetch a pair that is not on this disk.", rich_help_panel=_MODELS),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingOptions:
+    """What an answer is sampled from."""
+
+    temperature: Annotated[
+        float,
+        typer.Option(
+            "-t",
+            "--temperature",
+            metavar="T",
+            help="0 is greedy: always the likeliest token.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.temperature
+    seed: Seed = None
+    top_k: Annotated[
+        int,
+        typer.Option(
+            "--top-k",
+            metavar="K",
+            help="Sample from the K likeliest tokens; 0 turns it off.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.top_k
+    top_p: Annotated[
+        float,
+        typer.Option(
+            "--top-p",
+            metavar="P",
+            help="Sample from the fewest tokens that reach this probability; 1 turns it off.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.top_p
+    min_p: Annotated[
+        float,
+        typer.Option(
+            "--min-p",
+            metavar="P",
+            help="Drop tokens less likely than this times the likeliest; 0 turns it off.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.min_p
+    typical_p: Annotated[
+        float,
+        typer.Option(
+            "--typical-p", metavar="P", help="Locally typical sampling; 1 turns it off.", rich_help_panel=_SAMPLING
+        ),
+    ] = _DEFAULTS.typical_p
+    top_n_sigma: Annotated[
+        float,
+        typer.Option(
+            "--top-n-sigma",
+            metavar="X",
+            help="Drop logits this many standard deviations below the highest; 0 turns it off.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.top_n_sigma
+    repeat_penalty: Annotated[
+        float,
+        typer.Option(
+            "--repeat-penalty", metavar="X", help="Against tokens seen lately; 1 is off.", rich_help_panel=_SAMPLING
+        ),
+    ] = _DEFAULTS.repeat_penalty
+    frequency_penalty: Annotated[
+        float,
+        typer.Option(
+            "--frequency-penalty",
+            metavar="X",
+            help="Per time a token was seen lately; 0 is off.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.frequency_penalty
+    presence_penalty: Annotated[
+        float,
+        typer.Option(
+            "--presence-penalty", metavar="X", help="Once it was seen lately; 0 is off.", rich_help_panel=_SAMPLING
+        ),
+    ] = _DEFAULTS.presence_penalty
+    repeat_last_n: Annotated[
+        int,
+        typer.Option(
+            "--repeat-last-n",
+            metavar="N",
+            help="How many tokens back lately goes, prompt included; -1 is all.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = _DEFAULTS.repeat_last_n
+    samplers: Annotated[
+        str,
+        typer.Option(
+            "--samplers",
+            metavar="NAMES",
+            help="The samplers to apply, in this order, separated by ; (quote it) or by commas. One left out is off. "
+            f"[default: {', '.join(DEFAULT_SAMPLERS)}]",
+            show_default=False,  # it is too long a word to be wrapped
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = ";".join(DEFAULT_SAMPLERS)
+    logit_bias: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--logit-bias",
+            metavar="ID+BIAS",
+            help="Add to a token's logit: 15043+1, 15043-1.5, 15043-inf to ban it. May be repeated.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speculation:
+    """How drafts are made and judged."""
+
+    lookahead: Lookahead = DEFAULT_LOOKAHEAD
+    verify: Annotated[
+        RuleName | None,
+        typer.Option(
+            "--verify",
+            help="How drafts are judged, all exact: block accepts the most, rejection goes token by token; with "
+            "coupled the answer depends on the seed alone, not on the draft or -k, but for numerical ties, which "
+            f"--exact rules out. [default: {DEFAULT_RULE}; with --exact coupled]",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = None
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Verify only in passes that round as plain decoding does: with -t 0, and under coupled at any "
+            "temperature, the answer is token for token the one of --exact -k 0.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """How the models run."""
+
+    ctx: Annotated[
+        int,
+        typer.Option(
+            "--ctx",
+            metavar="N",
+            callback=within(16, 2**22),
+            help="Tokens of context, prompt and answer together.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = DEFAULT_N_CTX
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            callback=within(1, 2**16),
+            help="CPU threads. [default: the cores this process may use]",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None
+    gpu_layers: Annotated[
+        int | None,
+        typer.Option(
+            "--gpu-layers",
+            metavar="N",
+            callback=within(-1, 10_000),
+            help="Layers of the target on the GPU; -1 all. [default: all, if the build has a GPU backend]",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None
+    draft_gpu_layers: Annotated[
+        int | None,
+        typer.Option(
+            "--draft-gpu-layers",
+            metavar="N",
+            callback=within(-1, 10_000),
+            help="The same for the draft.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None

@@ -11,25 +11,22 @@ import typer
 
 from specdesk.cli import options as opt
 from specdesk.cli.console import say
+from specdesk.cli.grouping import grouped
 from specdesk.errors import UsageError
-from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
+from specdesk.settings import DEFAULT_LOOKAHEAD
 
 
+@grouped
 def prove(
-    pair: opt.Pair = None,
-    target: opt.Target = None,
-    draft: opt.Draft = None,
-    no_download: opt.NoDownload = False,
+    *,
+    models: opt.Models,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer prompts and draws: about 2 minutes for the default pair on 2 cores."),
+        typer.Option("--quick", help="Fewer prompts and draws: 1 to 2 minutes for the default pair on 2 cores."),
     ] = False,
     lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
     seed: opt.Seed = None,
-    ctx: opt.Ctx = DEFAULT_N_CTX,
-    threads: opt.Threads = None,
-    gpu_layers: opt.GpuLayers = None,
-    draft_gpu_layers: opt.DraftGpuLayers = None,
+    engine: opt.EngineOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     verbose: opt.Verbose = False,
 ) -> int:
@@ -43,7 +40,7 @@ def prove(
     Exit codes: 0 nothing that was tried failed, 1 a claim does not hold or generation failed, 2 usage, 3 model,
     4 network, 5 storage, 130 stopped with Ctrl-C.
     """
-    if target is not None and draft is None:
+    if models.target is not None and models.draft is None:
         raise UsageError("there is nothing to prove without a draft", "name one with --draft")
     if lookahead == 0:
         raise UsageError("-k 0 is plain decoding: there is nothing to compare it with")
@@ -57,27 +54,19 @@ def prove(
     from specdesk.proof.run import prove as proofs
     from specdesk.wording import notes
 
-    chosen = choose(pair, target, draft, no_download=no_download)
+    chosen = choose(models)
     native_output(verbose=verbose)
     seed = secrets.randbits(32) if seed is None else seed
     stop = StopFlag()
     loaded: dict[str, Any] = {}
 
     def load(exact: bool) -> Engine:
-        settings = engine_settings(
-            chosen,
-            lookahead=lookahead,
-            ctx=ctx,
-            threads=threads,
-            gpu_layers=gpu_layers,
-            draft_gpu_layers=draft_gpu_layers,
-            exact=exact,
-        )
-        engine = Engine(settings, say, stop)
-        for note in notes(engine.info.lookahead(lookahead), wanted=lookahead, widest=engine.info.widest):
+        settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact)
+        pair = Engine(settings, say, stop)
+        for note in notes(pair.info.lookahead(lookahead), wanted=lookahead, widest=pair.info.widest):
             say(note)
-        loaded["exact" if exact else "default"] = asdict(engine.info)
-        return engine
+        loaded["exact" if exact else "default"] = asdict(pair.info)
+        return pair
 
     claims: list[Claim] = []
     with stopping(stop.set):
@@ -96,7 +85,7 @@ def prove(
         }
         print(json.dumps(record, allow_nan=False))  # noqa: T201
     else:
-        models = " with ".join(path.name for path in (chosen.target, chosen.draft) if path is not None)
+        names = " with ".join(path.name for path in (chosen.target, chosen.draft) if path is not None)
         part = ", as far as it was tried" if any(claim.verdict is Verdict.NOT_TRIED for claim in claims) else ""
-        print(f"\n{verdict.value}{part}: {models}, -k {lookahead}, --seed {seed}")  # noqa: T201
+        print(f"\n{verdict.value}{part}: {names}, -k {lookahead}, --seed {seed}")  # noqa: T201
     return 1 if verdict is Verdict.FAULT else 0

@@ -11,51 +11,34 @@ from typing import Annotated
 import typer
 
 from specdesk.cli import options as opt
+from specdesk.cli.checks import is_text, not_empty
 from specdesk.cli.console import ColorWhen
+from specdesk.cli.grouping import grouped
 from specdesk.cli.sampling import as_rule, as_sampling
 from specdesk.errors import UsageError
-from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
 
 
+@grouped
 def run(
+    *,
     prompt: Annotated[
-        str, typer.Argument(metavar="PROMPT", callback=opt.is_text, help="What to ask; - reads it from standard input.")
+        str, typer.Argument(metavar="PROMPT", callback=is_text, help="What to ask; - reads it from standard input.")
     ],
-    pair: opt.Pair = None,
-    target: opt.Target = None,
-    draft: opt.Draft = None,
-    no_download: opt.NoDownload = False,
+    models: opt.Models,
     system: opt.System = None,
     raw: Annotated[bool, typer.Option("--raw", help="Continue PROMPT as it is, without the chat template.")] = False,
     max_tokens: opt.MaxTokens = None,
-    temperature: opt.Temperature = opt.SAMPLING.temperature,
-    seed: opt.Seed = None,
-    top_k: opt.TopK = opt.SAMPLING.top_k,
-    top_p: opt.TopP = opt.SAMPLING.top_p,
-    min_p: opt.MinP = opt.SAMPLING.min_p,
-    typical_p: opt.TypicalP = opt.SAMPLING.typical_p,
-    top_n_sigma: opt.TopNSigma = opt.SAMPLING.top_n_sigma,
-    repeat_penalty: opt.RepeatPenalty = opt.SAMPLING.repeat_penalty,
-    frequency_penalty: opt.FrequencyPenalty = opt.SAMPLING.frequency_penalty,
-    presence_penalty: opt.PresencePenalty = opt.SAMPLING.presence_penalty,
-    repeat_last_n: opt.RepeatLastN = opt.SAMPLING.repeat_last_n,
-    samplers: opt.Samplers = opt.SAMPLERS,
-    logit_bias: opt.LogitBias = None,
+    sampling: opt.SamplingOptions,
     grammar: opt.Grammar = None,
     json_schema: opt.JsonSchema = None,
     stop: Annotated[
         list[str] | None,
         typer.Option(
-            "--stop", metavar="TEXT", callback=opt.not_empty, help="End the answer before this text. May be repeated."
+            "--stop", metavar="TEXT", callback=not_empty, help="End the answer before this text. May be repeated."
         ),
     ] = None,
-    lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
-    verify: opt.Verify = None,
-    exact: opt.Exact = False,
-    ctx: opt.Ctx = DEFAULT_N_CTX,
-    threads: opt.Threads = None,
-    gpu_layers: opt.GpuLayers = None,
-    draft_gpu_layers: opt.DraftGpuLayers = None,
+    speculation: opt.Speculation,
+    engine: opt.EngineOptions,
     color: Annotated[
         ColorWhen, typer.Option("--color", help="Tell drafted and target-written tokens apart.")
     ] = ColorWhen.AUTO,
@@ -86,20 +69,6 @@ def run(
         raise UsageError("--raw and --system exclude each other", "--raw sends the prompt alone")
     if as_json and (show_rejected or color is ColorWhen.ALWAYS):
         raise UsageError("--json has no colours and no rejected tokens", "--trace FILE writes every draft token")
-    sampling = as_sampling(
-        samplers,
-        logit_bias,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        typical_p=typical_p,
-        top_n_sigma=top_n_sigma,
-        repeat_penalty=repeat_penalty,
-        frequency_penalty=frequency_penalty,
-        presence_penalty=presence_penalty,
-        repeat_last_n=repeat_last_n,
-    )
 
     # Loading NumPy and llama.cpp takes a moment that --help should not.
     from specdesk.cli.generate import Output, generate
@@ -111,28 +80,20 @@ def run(
     constraint = grammar_text(grammar, json_schema)
     # The trace comes first: one that cannot be written is not worth a download, and /dev/stderr is still the user's.
     with Trace(trace) if trace is not None else nullcontext() as tracer:
-        chosen = choose(pair, target, draft, no_download=no_download)
+        chosen = choose(models)
         native_output(verbose=verbose)
         turns = [Message("system", system)] if system is not None else []
         return generate(
             text if raw else [*turns, Message("user", text)],
             chosen.pair,
-            engine_settings(
-                chosen,
-                lookahead=lookahead,
-                ctx=ctx,
-                threads=threads,
-                gpu_layers=gpu_layers,
-                draft_gpu_layers=draft_gpu_layers,
-                exact=exact,
-            ),
+            engine_settings(chosen, engine, lookahead=speculation.lookahead, exact=speculation.exact),
             AnswerOptions(
-                sampling,
-                secrets.randbits(32) if seed is None else seed,
-                lookahead,
+                as_sampling(sampling),
+                secrets.randbits(32) if sampling.seed is None else sampling.seed,
+                speculation.lookahead,
                 max_tokens,
                 tuple(stop or ()),
-                as_rule(verify, exact=exact),
+                as_rule(speculation),
                 grammar=constraint,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),

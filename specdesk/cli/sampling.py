@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import fields
 
+from specdesk.cli.options import SamplingOptions, Speculation
 from specdesk.core.names import DEFAULT_RULE, RuleName
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.errors import UsageError
@@ -19,21 +20,22 @@ _SAMPLER_ALIASES = {
 """What llama.cpp takes besides a sampler's own name, with or without hyphens or underscores."""
 
 
-def as_sampling(samplers: str, biases: list[str] | None, **values: Any) -> Sampling:
+def as_sampling(options: SamplingOptions) -> Sampling:
     """The sampling the options ask for. Raises UsageError, naming the value, for one out of range."""
+    typed = {"samplers", "logit_bias"}
     try:
         return Sampling(
-            **values,
-            samplers=tuple(_sampler(text) for text in re.split("[;,]", samplers)),
-            logit_bias=tuple(_bias(text) for text in biases or ()),
+            **{field.name: getattr(options, field.name) for field in fields(Sampling) if field.name not in typed},
+            samplers=tuple(_sampler(text) for text in re.split("[;,]", options.samplers)),
+            logit_bias=tuple(_bias(text) for text in options.logit_bias or ()),
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def as_rule(wanted: RuleName | None, *, exact: bool) -> RuleName:
+def as_rule(options: Speculation) -> RuleName:
     """How drafts are judged: as asked for, else the rule that suits the mode."""
-    return wanted or (RuleName.COUPLED if exact else DEFAULT_RULE)
+    return options.verify or (RuleName.COUPLED if options.exact else DEFAULT_RULE)
 
 
 def _sampler(text: str) -> SamplerName:

@@ -21,7 +21,7 @@ from specdesk.proof.prompts import PROMPTS, QUICK
 def effort(*, quick: bool, lookahead: int, seed: int) -> Effort:
     """How much `prove` tries."""
     if quick:
-        return Effort(QUICK, 20, 72, 0, lookahead, seed)
+        return Effort(QUICK, 16, 64, 0, lookahead, seed)
     return Effort(PROMPTS, 128, 800, 300, lookahead, seed)
 
 

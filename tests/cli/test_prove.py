@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import TIMEOUT_S, lines, specdesk
+from tests.cli.shell import TIMEOUT_S, lines, specdesk, started
 from tests.tiny.gguf_models import TinyPair
 
 QUICK = ("prove", "--quick", "--threads", 1, "--ctx", 2048, "--seed", 1)
@@ -76,3 +77,14 @@ def test_a_context_too_small_for_its_prompts_is_said(pair: Sequence[object]) -> 
     assert done.returncode == 2
     assert "the context holds 64" in lines(done.stderr)[-1]
     assert done.stdout == ""
+
+
+def test_ctrl_c_says_so_and_gives_no_verdict(pair: Sequence[object]) -> None:
+    with started("prove", *QUICK[2:], *pair) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 130
+    assert lines(err)[-1] == "specdesk: stopped"
+    assert "--seed 1" not in out

@@ -264,6 +264,13 @@ def test_no_forced_text_without_a_token_for_each_byte(
     assert open_grammar('root ::= "name"', lacking).forced([]) == []
 
 
+def test_nothing_is_forced_inside_a_character(open_grammar: OpenGrammar) -> None:
+    """A draft begins with whole tokens of text, and half a character is none."""
+    grammar = open_grammar('root ::= "é!"')
+    assert grammar.forced(byte_ids("é".encode()[:1])) == []
+    assert grammar.forced(byte_ids("é")) == byte_ids("!")
+
+
 def test_a_vocabulary_without_an_end(write_model: WriteModel, open_lm: OpenLM, open_grammar: OpenGrammar) -> None:
     endless = open_lm(write_model(replace(TARGET, vocabulary=RWKV))).vocabulary
     grammar = open_grammar('root ::= "ab"', endless)
