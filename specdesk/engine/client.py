@@ -15,12 +15,13 @@ from specdesk.core.lookahead import most_drafted
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
-from specdesk.engine.llama import LlamaLM, LoadOptions, check_gguf, supports_gpu
+from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.native_log import native_log
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.session import AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
+from specdesk.engine.weights import Weights, check_gguf, supports_gpu
 from specdesk.errors import UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
@@ -107,13 +108,13 @@ class Engine:
                 target.close()
                 raise
         self._session = Session(target, draft, stop, exact.width if exact is not None else None)
-        for notice in _notices(settings.n_ctx, target, draft):
+        for notice in _notices(settings.n_ctx, target.weights, draft.weights if draft else None):
             notify(notice)
         if exact is not None and (changes := exact.settings.changes):
             notify(f"exact mode: {changes}, which its plain decoding does too")
         self.info = EngineInfo(
-            _info(target, layers),
-            _info(draft, draft_layers) if draft else None,
+            _info(target.weights, layers),
+            _info(draft.weights, draft_layers) if draft else None,
             settings.n_ctx,
             n_threads,
             exact,
@@ -184,7 +185,7 @@ def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) ->
     return 0
 
 
-def _notices(n_ctx: int, target: LlamaLM, draft: LlamaLM | None) -> Iterator[str]:
+def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str]:
     """What the user should know of these models."""
     if n_ctx > target.n_ctx_train:
         yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
@@ -194,5 +195,5 @@ def _notices(n_ctx: int, target: LlamaLM, draft: LlamaLM | None) -> Iterator[str
         yield f"{target.name} has no chat template: prompts are sent as they are"
 
 
-def _info(model: LlamaLM, n_gpu_layers: int) -> ModelInfo:
+def _info(model: Weights, n_gpu_layers: int) -> ModelInfo:
     return ModelInfo(model.name, model.path.name, n_gpu_layers)

@@ -1,11 +1,10 @@
-"""One GGUF model with one llama.cpp context, as the core's LanguageModel. Low-level interface only."""
+"""One model with one llama.cpp context, as the core's LanguageModel. Low-level interface only."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
+from specdesk.engine.vocabulary import LlamaVocabulary
+from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError, ModelError
 
 N_BATCH = 256
@@ -57,33 +57,45 @@ class LoadOptions:
 
 
 class LlamaLM:
-    """A loaded model and its cache. Not for use from two threads at once; close it, or use it as a context manager."""
+    """A model and a cache. Not for use from two threads at once; close it, or use it as a context manager."""
 
-    def __init__(self, path: Path, options: LoadOptions, stop: StopFlag) -> None:
-        """Load, unless `stop` is set meanwhile.
+    def __init__(self, path: Path, options: LoadOptions, stop: StopFlag, weights: Weights | None = None) -> None:
+        """Load, unless `stop` is set meanwhile; or work with `weights`, which are loaded and outlive this.
 
         Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
         context that does not fit into memory; Interrupted when `stop` is set.
         """
-        self.path = path
-        self._model: Any = None
-        self._context: Any = None
-        self._ids: list[int] = []
-        check_gguf(path)
-        llama_cpp.llama_backend_init()
-        native_log.clear()
-        self._n_ctx = options.n_ctx
+        self.weights = weights or Weights(path, options.n_gpu_layers, stop, repack=options.repack)
+        self._owns_weights = weights is None
+        self._options = options
         self._stop = stop
+        self._ids: list[int] = []
         self._batch = _Batch(N_BATCH)
+        self._context: Any = None
         try:
-            self._model = _load_model(path, options, stop)
-            _check_generates_text(self._model, path)
-            self.vocabulary = LlamaVocabulary(self._model)
-            self._context = self._open_context(options, stop)
+            self._context = self._open_context()
             self._memory = llama_cpp.llama_get_memory(self._context)
         except BaseException:
             self.close()
             raise
+
+    def beside(self, n_ctx: int, n_sequences: int) -> LlamaLM:
+        """The same model with another cache, empty and of another size; close it before this one.
+
+        Raises ModelError if it does not fit into memory.
+        """
+        options = replace(self._options, n_ctx=n_ctx, n_sequences=n_sequences)
+        return LlamaLM(self.path, options, self._stop, self.weights)
+
+    @property
+    def path(self) -> Path:
+        """The model's file."""
+        return self.weights.path
+
+    @property
+    def vocabulary(self) -> LlamaVocabulary:
+        """The model's tokens."""
+        return self.weights.vocabulary
 
     @property
     def n_vocab(self) -> int:
@@ -93,34 +105,12 @@ class LlamaLM:
     @property
     def n_ctx(self) -> int:
         """Most tokens the cache can hold."""
-        return self._n_ctx
+        return self._options.n_ctx
 
     @property
     def ids(self) -> Sequence[int]:
         """The tokens in the cache, in order."""
         return self._ids
-
-    @property
-    def n_ctx_train(self) -> int:
-        """The context length the model was trained for."""
-        return int(llama_cpp.llama_model_n_ctx_train(self._model))
-
-    @property
-    def name(self) -> str:
-        """The model's own name, or its file's."""
-        return self.metadata("general.name") or self.path.stem
-
-    @property
-    def chat_template(self) -> str | None:
-        """The Jinja chat template in the file."""
-        text = llama_cpp.llama_model_chat_template(self._model, None)
-        return None if text is None else text.decode("utf-8", errors="replace")
-
-    def metadata(self, key: str) -> str | None:
-        """A metadata entry as text."""
-        buffer = ctypes.create_string_buffer(1024)
-        n = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
-        return None if n < 0 else buffer.value.decode("utf-8", errors="replace")
 
     def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
         """Feed `ids`; a view of llama.cpp's logits behind the last `n_rows`, shape (n_rows, n_vocab) float32.
@@ -132,8 +122,8 @@ class LlamaLM:
             raise ValueError("the model is closed")
         if not 0 <= n_rows <= min(len(ids), N_BATCH):
             raise ValueError(f"{n_rows} rows of logits asked of {len(ids)} tokens (at most {N_BATCH} at once)")
-        if len(self._ids) + len(ids) > self._n_ctx:
-            raise ValueError(f"{len(self._ids)} + {len(ids)} tokens do not fit into a context of {self._n_ctx}")
+        if len(self._ids) + len(ids) > self._options.n_ctx:
+            raise ValueError(f"{len(self._ids)} + {len(ids)} tokens do not fit into a context of {self._options.n_ctx}")
         at = 0
         while at < len(ids):
             # The last call must hold all rows asked for: llama.cpp keeps the logits of one call only.
@@ -177,14 +167,13 @@ class LlamaLM:
             raise GenerationError("llama.cpp could not put cells into its cache", native_log.last_error())
 
     def close(self) -> None:
-        """Free the context and the model; the cache is empty then. May be called twice."""
+        """Free the cache, and the model if it is its own; the cache is empty then. May be called twice."""
         self._ids.clear()
         if self._context is not None:
             llama_cpp.llama_free(self._context)
             self._context = None
-        if self._model is not None:
-            llama_cpp.llama_model_free(self._model)
-            self._model = None
+        if self._owns_weights:
+            self.weights.close()
 
     def __enter__(self) -> Self:
         return self
@@ -209,7 +198,8 @@ class LlamaLM:
             native_log.last_error(),
         )
 
-    def _open_context(self, options: LoadOptions, stop: StopFlag) -> Any:
+    def _open_context(self) -> Any:
+        options, stop = self._options, self._stop
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = options.n_ctx
         params.n_batch = params.n_ubatch = N_BATCH
@@ -221,7 +211,7 @@ class LlamaLM:
         # One buffer for all sequences: with one each, a text would not see how full the others make it.
         params.kv_unified = True
         params.no_perf = True
-        context = llama_cpp.llama_init_from_model(self._model, params)
+        context = llama_cpp.llama_init_from_model(self.weights.native, params)
         if not context:
             raise ModelError(
                 f"no context of {options.n_ctx} tokens for {self.path.name}: {native_log.reason() or 'no reason'}",
@@ -266,52 +256,3 @@ class _Batch:
 
 def _bytes_of(data: NDArray[np.uint8]) -> Any:
     return data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-
-
-def supports_gpu() -> bool:
-    """Whether this build of llama.cpp can put layers on a GPU."""
-    return bool(llama_cpp.llama_supports_gpu_offload())
-
-
-def check_gguf(path: Path) -> None:
-    """Refuse early, and in plain words, what llama.cpp would refuse at length. Raises ModelError."""
-    try:
-        if path.is_dir():
-            raise ModelError(f"{path} is a folder", "name a .gguf file in it")
-        if path.exists() and not path.is_file():
-            raise ModelError(f"{path} is no regular file", "a pipe or a device cannot be loaded")
-        with path.open("rb") as file:
-            head = file.read(24)
-    except FileNotFoundError:
-        raise ModelError(
-            f"there is no file {path}", "check the path, or fetch a pair with: specdesk download"
-        ) from None
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
-    if head[:4] != b"GGUF":
-        raise ModelError(f"{path} is not a GGUF file", "it does not begin with the letters GGUF")
-    if len(head) < 24:
-        raise ModelError(f"{path} is cut off inside its header ({len(head)} bytes)", "download it again")
-
-
-def _check_generates_text(model: Any, path: Path) -> None:
-    if llama_cpp.llama_model_has_encoder(model):
-        raise ModelError(f"{path.name} is an encoder model", "specdesk needs a text generation model")
-    if not has_vocabulary(model):
-        raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
-
-
-def _load_model(path: Path, options: LoadOptions, stop: StopFlag) -> Any:
-    params = llama_cpp.llama_model_default_params()
-    params.n_gpu_layers = options.n_gpu_layers
-    params.use_extra_bufts = options.repack
-    go_on = llama_cpp.llama_progress_callback(lambda _part, _data: not stop.is_set())
-    params.progress_callback = go_on
-    model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
-    if stop.is_set():
-        if model:
-            llama_cpp.llama_model_free(model)
-        raise Interrupted
-    if not model:
-        raise ModelError(f"llama.cpp cannot load {path}", native_log.reason() or "it gave no reason")
-    return model

@@ -78,7 +78,7 @@ class Session:
         A model without a chat template gets the messages as they are, blank lines between them.
         Raises ModelError if the template fails or drops the question.
         """
-        template = self.target.chat_template
+        template = self.target.weights.chat_template
         if template is None:
             return self.raw_ids("\n\n".join(message.content for message in messages))
         vocabulary = self.target.vocabulary
@@ -124,7 +124,7 @@ class Session:
         if len(prompt) > self.target.n_ctx:
             raise UsageError(
                 f"the prompt has {len(prompt)} tokens, the context holds {self.target.n_ctx}",
-                f"shorten it, or raise --ctx (the model was trained for {self.target.n_ctx_train})",
+                f"shorten it, or raise --ctx (the model was trained for {self.target.weights.n_ctx_train})",
             )
         return _explained(self._decode(prompt, options), self.target.path.name)
 

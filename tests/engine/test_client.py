@@ -15,9 +15,10 @@ from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, Engine, Message
 from specdesk.engine.cores import best_threads, most_threads
-from specdesk.engine.llama import LlamaLM, supports_gpu
+from specdesk.engine.llama import LlamaLM
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
+from specdesk.engine.weights import supports_gpu
 from specdesk.errors import ModelError, UsageError
 from tests.answers import ids as written
 from tests.answers import reason

@@ -174,12 +174,12 @@ class TestClosing:
 
     def test_facts_about_the_file(self, tiny_pair: TinyPair, open_lm: OpenLM) -> None:
         lm = open_lm(tiny_pair.target, n_ctx=64)
-        assert lm.name == "tiny target"
+        assert lm.weights.name == "tiny target"
         assert lm.n_ctx == 64
-        assert lm.n_ctx_train == TARGET.n_ctx_train
-        assert lm.chat_template is None
-        assert lm.metadata("general.architecture") == "llama"
-        assert lm.metadata("there.is.no.such.key") is None
+        assert lm.weights.n_ctx_train == TARGET.n_ctx_train
+        assert lm.weights.chat_template is None
+        assert lm.weights.metadata("general.architecture") == "llama"
+        assert lm.weights.metadata("there.is.no.such.key") is None
 
 
 @pytest.fixture(scope="module")

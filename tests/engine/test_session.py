@@ -106,7 +106,7 @@ class TestPrompts:
     def test_longer_than_the_context(self, session: Session) -> None:
         with pytest.raises(UsageError, match=f"{N_CTX + 1} tokens, the context holds {N_CTX}") as refusal:
             session.answer([5] * (N_CTX + 1), WARM)
-        assert str(session.target.n_ctx_train) in refusal.value.hint
+        assert str(session.target.weights.n_ctx_train) in refusal.value.hint
 
     @pytest.mark.parametrize("n", [N_CTX, N_CTX - 1, N_CTX - 3])
     def test_as_long_as_the_context(self, session: Session, n: int) -> None:

@@ -1,0 +1,118 @@
+"""One GGUF model's weights and what its file says about it. Any number of caches can work with them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+# Before llama_cpp: it sets what ggml reads when it is loaded.
+from specdesk.engine.native_log import native_log
+
+import llama_cpp  # isort: skip
+from specdesk.core.interrupted import Interrupted
+from specdesk.engine.stop import StopFlag
+from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
+from specdesk.errors import ModelError
+
+
+class Weights:
+    """A loaded model. Close it after every cache that works with it."""
+
+    def __init__(self, path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) -> None:
+        """Load, unless `stop` is set meanwhile; `n_gpu_layers` -1: all of them.
+
+        With `repack` weights are laid out anew for faster products on this CPU.
+        Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported; Interrupted
+        when `stop` is set.
+        """
+        self.path = path
+        self.native: Any = None
+        check_gguf(path)
+        llama_cpp.llama_backend_init()
+        native_log.clear()
+        try:
+            self.native = _load_model(path, n_gpu_layers, stop, repack=repack)
+            _check_generates_text(self.native, path)
+            self.vocabulary = LlamaVocabulary(self.native)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def n_ctx_train(self) -> int:
+        """The context length the model was trained for."""
+        return int(llama_cpp.llama_model_n_ctx_train(self.native))
+
+    @property
+    def name(self) -> str:
+        """The model's own name, or its file's."""
+        return self.metadata("general.name") or self.path.stem
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja chat template in the file."""
+        text = llama_cpp.llama_model_chat_template(self.native, None)
+        return None if text is None else text.decode("utf-8", errors="replace")
+
+    def metadata(self, key: str) -> str | None:
+        """A metadata entry as text."""
+        buffer = ctypes.create_string_buffer(1024)
+        n = llama_cpp.llama_model_meta_val_str(self.native, key.encode(), buffer, len(buffer))
+        return None if n < 0 else buffer.value.decode("utf-8", errors="replace")
+
+    def close(self) -> None:
+        """Free them. May be called twice."""
+        if self.native is not None:
+            llama_cpp.llama_model_free(self.native)
+            self.native = None
+
+
+def supports_gpu() -> bool:
+    """Whether this build of llama.cpp can put layers on a GPU."""
+    return bool(llama_cpp.llama_supports_gpu_offload())
+
+
+def check_gguf(path: Path) -> None:
+    """Refuse early, and in plain words, what llama.cpp would refuse at length. Raises ModelError."""
+    try:
+        if path.is_dir():
+            raise ModelError(f"{path} is a folder", "name a .gguf file in it")
+        if path.exists() and not path.is_file():
+            raise ModelError(f"{path} is no regular file", "a pipe or a device cannot be loaded")
+        with path.open("rb") as file:
+            head = file.read(24)
+    except FileNotFoundError:
+        raise ModelError(
+            f"there is no file {path}", "check the path, or fetch a pair with: specdesk download"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    if head[:4] != b"GGUF":
+        raise ModelError(f"{path} is not a GGUF file", "it does not begin with the letters GGUF")
+    if len(head) < 24:
+        raise ModelError(f"{path} is cut off inside its header ({len(head)} bytes)", "download it again")
+
+
+def _check_generates_text(model: Any, path: Path) -> None:
+    if llama_cpp.llama_model_has_encoder(model):
+        raise ModelError(f"{path.name} is an encoder model", "specdesk needs a text generation model")
+    if not has_vocabulary(model):
+        raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
+
+
+def _load_model(path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) -> Any:
+    params = llama_cpp.llama_model_default_params()
+    params.n_gpu_layers = n_gpu_layers
+    params.use_extra_bufts = repack
+    go_on = llama_cpp.llama_progress_callback(lambda _part, _data: not stop.is_set())
+    params.progress_callback = go_on
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+    if stop.is_set():
+        if model:
+            llama_cpp.llama_model_free(model)
+        raise Interrupted
+    if not model:
+        raise ModelError(f"llama.cpp cannot load {path}", native_log.reason() or "it gave no reason")
+    return model
