@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DEFAULT_N_CTX = 4096
-DEFAULT_LOOKAHEAD = 4
+PROVEN_LOOKAHEAD = 4
+"""Draft tokens per target pass where claims are tried, whether they pay or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +27,5 @@ class EngineSettings:
     """The same for the draft."""
     exact: bool = False
     """Verify only in passes that compute, bit for bit, what one-token passes compute."""
+    speculate: bool = True
+    """Whether anything is to be drafted at all; what passes cost is measured then."""

@@ -17,12 +17,12 @@ ENDINGS: Final = {
 """How an answer ended; nothing to say where the model ended it itself."""
 
 
-def notes(lookahead: int, *, wanted: int, widest: int | None) -> list[str]:
-    """What to say where less than the `wanted` is drafted.
+def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str]:
+    """What to say where less than the `wanted` is drafted; None: as many as pay.
 
     In exact mode target passes have at most `widest` tokens; elsewhere it is None.
     """
-    if lookahead == wanted:
+    if lookahead == wanted or (wanted is None and lookahead > 0):
         return []
     if widest == 1:
         return ["exact mode: every pass over several tokens rounds in its own way here, so decoding is plain"]

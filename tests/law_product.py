@@ -8,7 +8,7 @@ import pytest
 
 from specdesk.core.names import RuleName
 
-DRAFTERS = ("model", "suffix", "one token", "none")
+DRAFTERS = ("model", "suffix", "one token", "auto", "none")
 
 
 def combinations(settings: Sequence[str]) -> list[object]:

@@ -42,7 +42,13 @@ def chat(
     app = ChatApp(
         lambda notify, stop: Engine(settings, notify, stop),
         ChatOptions(
-            as_sampling(sampling), speculation.lookahead, sampling.seed, system, max_tokens, as_rule(speculation)
+            as_sampling(sampling),
+            speculation.lookahead,
+            sampling.seed,
+            system,
+            max_tokens,
+            as_rule(speculation),
+            speculation.drafter,
         ),
     )
     app.run()

@@ -36,3 +36,13 @@ def not_empty(texts: list[str] | None) -> list[str] | None:
     for text in texts or ():
         is_text(text)
     return texts
+
+
+def auto_or_number(text: str) -> int | None:
+    """A whole number, or None for auto."""
+    if text == "auto":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"must be auto or a number, not {text!r}") from None

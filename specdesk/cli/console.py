@@ -63,6 +63,11 @@ class Waiting:
         console = stderr_console()
         self._status = console.status(what) if console.is_terminal else None
 
+    def now(self, what: str) -> None:
+        """Say what is waited for now."""
+        if self._status is not None:
+            self._status.update(what)
+
     def end(self) -> None:
         """Take it away; may be called again."""
         if self._status is not None:

@@ -49,7 +49,7 @@ def generate(
         waiting = stack.enter_context(Waiting("loading models ..."))
         engine = stack.enter_context(Engine(settings, say, stop))
         waiting.end()
-        lookahead = engine.info.lookahead(options.lookahead, constrained=options.grammar is not None)
+        lookahead = engine.info.lookahead(options)
         for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest):
             say(note)
         painter = _painter(output, speculating=lookahead > 0)

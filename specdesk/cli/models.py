@@ -20,11 +20,19 @@ class Chosen:
     draft: Path | None
 
 
-def engine_settings(chosen: Chosen, options: EngineOptions, *, lookahead: int, exact: bool) -> EngineSettings:
+def engine_settings(chosen: Chosen, options: EngineOptions, *, lookahead: int | None, exact: bool) -> EngineSettings:
     """What to load, and how. A draft that would never be asked is left out: it only costs memory."""
-    draft = chosen.draft if lookahead else None
+    speculate = lookahead != 0
+    draft = chosen.draft if speculate else None
     return EngineSettings(
-        chosen.target, draft, options.ctx, options.threads, options.gpu_layers, options.draft_gpu_layers, exact
+        chosen.target,
+        draft,
+        options.ctx,
+        options.threads,
+        options.gpu_layers,
+        options.draft_gpu_layers,
+        exact,
+        speculate,
     )
 
 

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from specdesk.cli.checks import is_text, within
-from specdesk.core.names import DEFAULT_RULE, RuleName
+from specdesk.cli.checks import auto_or_number, is_text, within
+from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.sampling import DEFAULT_SAMPLERS, Sampling
-from specdesk.settings import DEFAULT_LOOKAHEAD, DEFAULT_N_CTX
+from specdesk.settings import DEFAULT_N_CTX
 
 _MODELS = "Models"
 _SAMPLING = "Sampling"
@@ -23,13 +23,26 @@ _ENGINE = "Engine"
 _DEFAULTS = Sampling()
 
 Lookahead = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        "--lookahead",
+        metavar="auto|N",
+        parser=auto_or_number,
+        callback=within(0, 64),
+        help="Tokens to draft per target pass: auto drafts as many as pay, by measured costs; N always N, 64 at "
+        "most; 0 is plain decoding. [default: auto]",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+ProvenLookahead = Annotated[
     int,
     typer.Option(
         "-k",
         "--lookahead",
         metavar="N",
         callback=within(0, 64),
-        help="Tokens to draft per target pass, 64 at most; 0 is plain decoding.",
+        help="Tokens to draft per target pass, 64 at most, whether they pay or not.",
         rich_help_panel=_SAMPLING,
     ),
 ]
@@ -100,7 +113,7 @@ class Models:
         typer.Option(
             "--draft",
             metavar="FILE",
-            help="A GGUF file as the draft. Without one, only text that a grammar forces is drafted.",
+            help="A GGUF file as the draft. Without one, drafts come from text seen before.",
             rich_help_panel=_MODELS,
         ),
     ] = None
@@ -223,7 +236,16 @@ class SamplingOptions:
 class Speculation:
     """How drafts are made and judged."""
 
-    lookahead: Lookahead = DEFAULT_LOOKAHEAD
+    lookahead: Lookahead = None
+    drafter: Annotated[
+        DrafterName,
+        typer.Option(
+            "--drafter",
+            help="Where drafts come from: model is the draft model, suffix what followed the last time prompt or "
+            "answer went like this, cascade whichever pays more (with -k N the model, where there is one).",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = DrafterName.CASCADE
     verify: Annotated[
         RuleName | None,
         typer.Option(

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from specdesk.cli import options as opt
-from specdesk.cli.console import say
+from specdesk.cli.console import Waiting, say
 from specdesk.cli.grouping import grouped
-from specdesk.errors import UsageError
-from specdesk.settings import DEFAULT_LOOKAHEAD
+from specdesk.core.interrupted import Interrupted
+from specdesk.errors import EXIT_INTERRUPTED, UsageError
+from specdesk.settings import PROVEN_LOOKAHEAD
 
 
 @grouped
@@ -24,7 +25,7 @@ def prove(
         bool,
         typer.Option("--quick", help="Fewer prompts and draws: 1 to 2 minutes for the default pair on 2 cores."),
     ] = False,
-    lookahead: opt.Lookahead = DEFAULT_LOOKAHEAD,
+    lookahead: opt.ProvenLookahead = PROVEN_LOOKAHEAD,
     seed: opt.Seed = None,
     engine: opt.EngineOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
@@ -48,9 +49,10 @@ def prove(
     # Loading NumPy and llama.cpp takes a moment that --help should not.
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
+    from specdesk.core.lookahead import most_drafted
     from specdesk.engine.client import Engine, StopFlag, native_output
     from specdesk.proof.claims import Claim, Verdict, failed
-    from specdesk.proof.run import effort
+    from specdesk.proof.run import effort, most_claims
     from specdesk.proof.run import prove as proofs
     from specdesk.wording import notes
 
@@ -63,17 +65,26 @@ def prove(
     def load(exact: bool) -> Engine:
         settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact)
         pair = Engine(settings, say, stop)
-        for note in notes(pair.info.lookahead(lookahead), wanted=lookahead, widest=pair.info.widest):
+        drafted = most_drafted(lookahead, can_draft=pair.info.draft is not None, widest=pair.info.widest)
+        for note in notes(drafted, wanted=lookahead, widest=pair.info.widest):
             say(note)
         loaded["exact" if exact else "default"] = asdict(pair.info)
+        waiting.now(f"{len(claims)} of {n_claims} claims tried ...")
         return pair
 
+    trying = effort(quick=quick, lookahead=lookahead, seed=seed)
+    n_claims = most_claims(trying)
     claims: list[Claim] = []
-    with stopping(stop.set):
-        for claim in proofs(load, effort(quick=quick, lookahead=lookahead, seed=seed)):
-            claims.append(claim)
-            if not as_json:
-                print(f"{claim.verdict.value:>9}  {claim.name}\n           {claim.summary}", flush=True)  # noqa: T201
+    try:
+        with stopping(stop.set), Waiting("loading models ...") as waiting:
+            for claim in proofs(load, trying):
+                claims.append(claim)
+                if not as_json:
+                    print(f"{claim.verdict.value:>9}  {claim.name}\n           {claim.summary}", flush=True)  # noqa: T201
+                waiting.now(f"{len(claims)} of {n_claims} claims tried ...")
+    except Interrupted:
+        say(f"stopped after {len(claims)} of {n_claims} claims: no verdict")
+        return EXIT_INTERRUPTED
     verdict = Verdict.FAULT if failed(claims) else Verdict.HOLDS
     if as_json:
         record = {

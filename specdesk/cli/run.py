@@ -56,9 +56,9 @@ def run(
 
     The answer goes to standard output, all else to standard error. The recommended pair is fetched if it is absent.
 
-    The speedup is measured in the run itself. The second, the fourth and then every 8th target pass decode plainly,
-    one token each; the median time of those is what a token costs here without a draft. Reading the prompt is left out
-    on both sides, except that the draft reading it counts against speculation. Under 16 tokens there is no figure.
+    The speedup is against plain decoding on this machine, by costs that are measured once and follow its speed from
+    pass to pass. Reading the prompt is left out on both sides, except that the draft reading it counts against
+    speculation. Under 16 tokens there is no figure.
 
     Exit codes: 0 done, 1 generation failed, 2 usage, 3 model, 4 network, 5 storage, 130 stopped with Ctrl-C.
     """
@@ -95,6 +95,8 @@ def run(
                 tuple(stop or ()),
                 as_rule(speculation),
                 grammar=constraint,
+                drafter=speculation.drafter,
+                repeatable=sampling.seed is not None,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
         )

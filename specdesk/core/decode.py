@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
+from specdesk.core.acceptance import Evidence
 from specdesk.core.constraint import Constraint, DeadEnd
-from specdesk.core.drafters.protocol import Drafter, Draw
+from specdesk.core.costs import Costs
+from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.events import (
     AnswerToken,
     Delta,
@@ -23,7 +25,7 @@ from specdesk.core.events import (
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
 from specdesk.core.lm import LanguageModel, Logits, Vocabulary, rewind
-from specdesk.core.lookahead import Lookahead
+from specdesk.core.lookahead import Lookahead, Plan
 from specdesk.core.rules import PARITY, PLAIN_PARITY, Rule
 from specdesk.core.sampling import Sampling
 from specdesk.core.stops import AnswerText
@@ -61,20 +63,23 @@ def decode(
     *,
     target: LanguageModel,
     vocabulary: Vocabulary,
-    drafter: Drafter,
+    drafters: Sequence[Drafter],
     lookahead: Lookahead,
     rule: Rule,
     clock: Callable[[], float],
+    costs: Costs | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Decode one answer; yields PromptRead once or more, then a Step per target pass, then Finished.
 
-    The answer has the distribution of `target` under `task.sampling`, whatever the drafter proposes; a rule in the same
-    state gives the same answer. What the target's cache already shares with the prompt is not read again. Between
-    steps, and when the iterator ends, is closed or raises, both caches hold a prefix of prompt plus answer, less its
-    last token.
+    The answer has the distribution of `target` under `task.sampling`, whatever is drafted; a rule in the same state and
+    the same drafts give the same answer. What the target's cache already shares with the prompt is not read again.
+    Between steps, and when the iterator ends, is closed or raises, all caches hold a prefix of prompt plus answer, less
+    its last token.
 
-    `clock` counts seconds. `cancelled` is asked between passes; a model may raise Interrupted inside one.
+    Before each step `lookahead` chooses one of `drafters`, from the text and what it learned. `clock` counts seconds;
+    `costs`, if given, learn from them and tell what plain decoding would take. `cancelled` is asked between passes; a
+    model may raise Interrupted inside one.
 
     Raises: ValueError for an empty prompt, one that does not fit into the context, a token limit below 1 or an empty
     stop string; FloatingPointError if a model produces unusable logits; DeadEnd where the constraint allows no token.
@@ -90,17 +95,19 @@ def decode(
     reason: StopReason | None = None
     try:
         yield from _read_prompt(committed, target, clock, cancelled)
-        drafter.begin(committed)
+        for drafter in drafters:
+            drafter.begin(committed, law)
         index = 0
         while reason is None:
             if cancelled():
                 reason = StopReason.CANCELLED
                 break
             started = clock()
-            room = _room(text, target, drafter, len(committed))
-            plan = lookahead.plan(index, room)
-            start = len(committed) - law.answer_start
-            drafts = _draft(drafter, committed, plan.n_draft, vocabulary, partial(_propose, rule, start))
+            depth = len(committed)
+            start = depth - law.answer_start
+            prospects = _prospects(drafters, committed)
+            plan = lookahead.plan(depth, _room(text, target, depth), prospects)
+            drafts = _draft(plan, committed, vocabulary, lookahead, partial(_propose, rule, lookahead, start))
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
@@ -113,12 +120,12 @@ def decode(
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
-            _cut_back(target, drafter, len(committed) - 1)
-            yield Step(
+            _cut_back(target, drafters, len(committed) - 1)
+            step = Step(
                 index=index,
                 lookahead=plan.n_draft,
                 reason=plan.reason,
-                drafter=drafter.name if drafts else None,
+                drafter=plan.drafter.name if plan.drafter is not None and drafts else None,
                 parity=PARITY[rule.name] if drafts else PLAIN_PARITY,
                 drafted=_outcomes(drafts, verdict, len(tokens), vocabulary),
                 tokens=tuple(tokens),
@@ -126,12 +133,17 @@ def decode(
                 draft_s=drafted - started,
                 target_s=passed - drafted,
                 step_s=clock() - started,
+                plain_s=None if costs is None else costs.plain_s(depth),
             )
+            lookahead.learn(step)
+            if costs is not None:
+                _observe(costs, step, depth, None if plan.drafter is None else prospects[plan.drafter])
+            yield step
             index += 1
     except Interrupted:
         reason = StopReason.CANCELLED
     finally:
-        _cut_back(target, drafter, len(committed) - 1)
+        _cut_back(target, drafters, len(committed) - 1)
     yield Finished(reason, tuple(text.flush()))
 
 
@@ -150,26 +162,36 @@ def _read_prompt(
         yield PromptRead(n_read, len(prompt), n_reused, clock() - started)
 
 
-def _room(text: AnswerText, target: LanguageModel, drafter: Drafter, n_committed: int) -> int:
+def _prospects(drafters: Sequence[Drafter], committed: list[int]) -> dict[Drafter, Prospect]:
+    offered = ((drafter, drafter.prospect(committed)) for drafter in drafters)
+    return {drafter: prospect for drafter, prospect in offered if prospect is not None}
+
+
+def _room(text: AnswerText, target: LanguageModel, n_committed: int) -> int:
     """The most tokens worth drafting: a pass over k of them writes up to k + 1 and needs k + 1 cells."""
-    room = min(target.n_ctx - n_committed, drafter.room(n_committed))
+    room = target.n_ctx - n_committed
     return room if text.n_left is None else min(room, text.n_left - 1)
 
 
-def _draft(drafter: Drafter, committed: list[int], n: int, vocabulary: Vocabulary, draw: Draw) -> list[DraftToken]:
+def _draft(
+    plan: Plan, committed: list[int], vocabulary: Vocabulary, lookahead: Lookahead, draw: Draw
+) -> list[DraftToken]:
     drafts: list[DraftToken] = []
-    if n == 0:
+    if plan.n_draft == 0 or plan.drafter is None:
         return drafts
-    for draft in drafter.propose(committed, draw):
+    for draft in plan.drafter.propose(committed, draw):
         # Every drawn token is kept and tested. Stopping may depend on it; dropping it would bias the answer.
         drafts.append(draft)
-        if len(drafts) == n or vocabulary.is_eog(draft.token):
+        goes_on = lookahead.goes_on(draft)
+        if len(drafts) == plan.n_draft or vocabulary.is_eog(draft.token) or not goes_on:
             break
     return drafts
 
 
-def _propose(rule: Rule, start: int, q: Distribution, index: int) -> int:
-    return rule.propose(q, start + index)
+def _propose(
+    rule: Rule, lookahead: Lookahead, start: int, q: Distribution, index: int, evidence: Evidence
+) -> int | None:
+    return rule.propose(q, start + index) if lookahead.takes(evidence) else None
 
 
 def _laws(
@@ -251,7 +273,18 @@ def _text(token: int, vocabulary: Vocabulary) -> str:
     return vocabulary.piece(token).decode("utf-8", errors="replace")
 
 
-def _cut_back(target: LanguageModel, drafter: Drafter, length: int) -> None:
+def _observe(costs: Costs, step: Step, depth: int, prospect: Prospect | None) -> None:
+    """Let the costs learn from a step behind `depth` tokens."""
+    costs.saw_target(1 + len(step.drafted), depth, step.target_s)
+    if prospect is not None and (n_steps := len(step.drafted) - len(prospect.known)) > 0 and prospect.n_unread:
+        expected = costs.draft_s(prospect.n_unread, depth) + (n_steps - 1) * costs.draft_s(1, depth)
+        costs.saw_draft(expected, step.draft_s)
+    if step.tokens:
+        costs.saw_own(len(step.tokens), step.step_s - step.draft_s - step.target_s)
+
+
+def _cut_back(target: LanguageModel, drafters: Sequence[Drafter], length: int) -> None:
     if len(target.ids) > length:
         target.truncate(length)
-    drafter.settle(length)
+    for drafter in drafters:
+        drafter.settle(length)

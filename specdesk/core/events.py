@@ -110,6 +110,8 @@ class Step:
     """The target pass alone."""
     step_s: float
     """The whole step. The time between steps, which the reader of the events takes, is in none."""
+    plain_s: float | None = None
+    """What a token by plain decoding takes here and now, by the measured costs; None where none were measured."""
 
     @property
     def n_accepted(self) -> int:

@@ -1,4 +1,4 @@
-"""What the accept rules are called, for those who only choose one."""
+"""What accept rules and drafters are called, for those who only choose one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ class RuleName(StrEnum):
     REJECTION = "rejection"
     BLOCK = "block"
     COUPLED = "coupled"
+
+
+class DrafterName(StrEnum):
+    """Where drafts may come from."""
+
+    CASCADE = "cascade"
+    """Whichever pays most at each step; with a fixed lookahead the draft model, where there is one."""
+    MODEL = "model"
+    SUFFIX = "suffix"
 
 
 DEFAULT_RULE = RuleName.BLOCK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from statistics import median
 
 from specdesk.core.events import Event, Finished, Outcome, PromptRead, Step
 
@@ -16,9 +15,8 @@ MIN_TOKENS = 16
 class Tally:
     """Counts and times of one answer so far.
 
-    The speedup is measured in the answer itself: every so often a step decodes plainly, and the median of those steps
-    is what a token costs without speculation on this machine, at this moment, at these depths of the context. A figure
-    that cannot be known yet is None.
+    The speedup compares the time the answer took with what plain decoding would have taken for its tokens, by costs
+    that were measured on this machine and follow its speed from pass to pass. A figure that cannot be known is None.
     """
 
     prompt_tokens: int = 0
@@ -32,7 +30,8 @@ class Tally:
     """From the end of the target's prompt pass to the last token: drafting and the draft's prompt reading included."""
     widths: set[int] = field(default_factory=set)
     """How many tokens the target passes had."""
-    _plain_steps_s: list[float] = field(default_factory=list)
+    plain_s: float | None = 0.0
+    """What plain decoding would have taken for the same tokens; None where costs were not measured."""
 
     def add(self, event: Event) -> None:
         """Take the next event into account."""
@@ -48,8 +47,10 @@ class Tally:
                 self.draft_s += event.draft_s
                 self.target_s += event.target_s
                 self.decode_s += event.step_s
-                if event.plain:
-                    self._plain_steps_s.append(event.step_s)
+                if event.plain_s is None or self.plain_s is None:
+                    self.plain_s = None
+                else:
+                    self.plain_s += len(event.tokens) * event.plain_s
             case Finished():
                 pass
 
@@ -90,23 +91,19 @@ class Tally:
 
     @property
     def plain_tokens_per_s(self) -> float | None:
-        """What plain decoding does here, from the plain steps of this answer."""
-        return _ratio(1.0, median(self._plain_steps_s)) if self._plain_steps_s else None
+        """What plain decoding would do here."""
+        return None if self.plain_s is None else _ratio(self.generated_tokens, self.plain_s)
 
     @property
     def speedup(self) -> float | None:
         """Tokens per second against plain decoding; None while there is too little to judge, or nothing but plain."""
-        if self.drafted == 0 or self.generated_tokens < MIN_TOKENS:
+        if self.plain_s is None or self.drafted == 0 or self.generated_tokens < MIN_TOKENS:
             return None
-        return self._against_plain(self.tokens_per_s)
+        return _ratio(self.plain_s, self.decode_s)
 
     def speedup_of(self, step: Step) -> float | None:
-        """The same for one step, against the plain steps so far; None for a plain step and before the first of them."""
-        return None if step.plain else self._against_plain(_ratio(len(step.tokens), step.step_s))
-
-    def _against_plain(self, tokens_per_s: float | None) -> float | None:
-        plain = self.plain_tokens_per_s
-        return None if tokens_per_s is None or plain is None else tokens_per_s / plain
+        """The same for one step; None for a plain one."""
+        return None if step.plain or step.plain_s is None else _ratio(len(step.tokens) * step.plain_s, step.step_s)
 
 
 def _ratio(part: float, whole: float) -> float | None:

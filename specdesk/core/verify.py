@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from specdesk.core.acceptance import Evidence
 from specdesk.core.chance import Chance, GumbelNoise
 from specdesk.core.warp import Distribution
 
@@ -22,6 +23,8 @@ class DraftToken:
 
     token: int
     q: Distribution
+    evidence: Evidence | None = None
+    """What its drafter can say of its chances."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,20 @@ Everything that crosses this boundary is a plain record; nothing of llama.cpp do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
 from specdesk.core.closeness import Closeness, closeness
 from specdesk.core.events import Event
-from specdesk.core.lookahead import most_drafted
+from specdesk.engine.calibrate import find_pair_costs
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.experience import Experience
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.native_log import native_log
+from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.session import AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
@@ -60,12 +63,12 @@ class EngineInfo:
     exact: Invariance | None = None
     """What exact mode found and set; None where it is off."""
 
-    def lookahead(self, wanted: int, *, constrained: bool = False) -> int:
-        """At most how many tokens are drafted per pass where `wanted` were asked for.
+    def lookahead(self, options: AnswerOptions) -> int:
+        """At most how many tokens are drafted per pass of an answer.
 
-        None without a draft, unless a constraint has text to force; in exact mode no more than its widest pass holds.
+        None where nothing could draft; in exact mode no more than its widest pass holds.
         """
-        return most_drafted(wanted, can_draft=constrained or self.draft is not None, widest=self.widest)
+        return options.most_drafted(has_draft=self.draft is not None, widest=self.widest)
 
     @property
     def widest(self) -> int | None:
@@ -92,22 +95,35 @@ class Engine:
         draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
         options = LoadOptions(settings.n_ctx, n_threads, layers)
         exact = None
+        profiles = Profiles(profiles_dir(), notify)
         for path in (settings.target, settings.draft):
             if path is not None:  # said before the probe takes its time
                 check_gguf(path)
         if settings.exact:
-            exact = find_invariance(settings.target, options, Profiles(profiles_dir(), notify), notify, stop)
+            exact = find_invariance(settings.target, options, profiles, notify, stop)
             options = exact.settings.applied(options)
-        target = LlamaLM(settings.target, options, stop)
-        draft = None
-        # Where no pass over several tokens is exact, a draft would only take memory.
-        if settings.draft is not None and (exact is None or exact.width > 1):
-            try:
-                draft = LlamaLM(settings.draft, LoadOptions(settings.n_ctx, n_threads, draft_layers), stop)
-            except BaseException:
-                target.close()
-                raise
-        self._session = Session(target, draft, stop, exact.width if exact is not None else None)
+        target = draft = measured = None
+        self._experience = None
+        with ExitStack() as models:
+            target = models.enter_context(LlamaLM(settings.target, options, stop))
+            # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
+            speculates = settings.speculate and (exact is None or exact.width > 1)
+            if settings.draft is not None and speculates:
+                draft_options = LoadOptions(settings.n_ctx, n_threads, draft_layers)
+                draft = models.enter_context(LlamaLM(settings.draft, draft_options, stop))
+                check_pair(target, draft)
+            if speculates:
+                measured = find_pair_costs(target, draft, profiles, notify)
+                self._experience = Experience(settings.target, settings.draft, profiles)
+            models.pop_all()
+        self._session = Session(
+            target,
+            draft,
+            stop,
+            exact.width if exact is not None else None,
+            measured,
+            self._experience.acceptance if self._experience is not None else None,
+        )
         for notice in _notices(settings.n_ctx, target.weights, draft.weights if draft else None):
             notify(notice)
         if exact is not None and (changes := exact.settings.changes):
@@ -150,8 +166,10 @@ class Engine:
         return closeness(self._session.target, self._session.chat_ids(messages), answer, at, tokens, width)
 
     def close(self) -> None:
-        """Free the models."""
+        """Free the models, and keep what was learned of them. May be called twice."""
         self._session.close()
+        if self._experience is not None:
+            self._experience.keep()
 
     def __enter__(self) -> Self:
         return self

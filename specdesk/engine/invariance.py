@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.engine.llama import N_BATCH, CacheType, LlamaLM, LoadOptions
-from specdesk.engine.machine import machine, model_identity
+from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
+from specdesk.engine.machine import setting
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
@@ -86,29 +86,17 @@ def find_invariance(
     Probing loads the model once per choice of settings and reads a thousand tokens with it. `notify` hears of it.
     Raises: ModelError for a model that cannot be loaded; Interrupted if stopped.
     """
-    key = _key(path, options)
+    key = {**setting(path, options), "probed": {"depths": _DEPTHS, "width": MAX_WIDTH}}
     known = _read(profiles.get(_KIND, key))
     if known is not None and known.n_ctx >= options.n_ctx:
         return known
-    notify(f"exact mode: probing {path.name} for passes that round like one-token passes, once on this machine")
+    notify(
+        f"exact mode: probing {path.name} for passes that round like one-token passes, once on this machine; it takes "
+        "as long as reading some 2,000 tokens of prompt"
+    )
     found = _probe_choices(path, options, stop)
     profiles.put(_KIND, key, asdict(found))
     return found
-
-
-def _key(path: Path, options: LoadOptions) -> dict[str, object]:
-    try:
-        identity = model_identity(path)
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
-    return {
-        **identity,
-        **machine(),
-        "n_threads": options.n_threads,
-        "n_gpu_layers": options.n_gpu_layers,
-        "n_batch": N_BATCH,
-        "probed": {"depths": _DEPTHS, "width": MAX_WIDTH},
-    }
 
 
 def _read(kept: Any) -> Invariance | None:

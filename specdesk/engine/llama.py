@@ -67,7 +67,7 @@ class LlamaLM:
         """
         self.weights = weights or Weights(path, options.n_gpu_layers, stop, repack=options.repack)
         self._owns_weights = weights is None
-        self._options = options
+        self.options = options
         self._stop = stop
         self._ids: list[int] = []
         self._batch = _Batch(N_BATCH)
@@ -84,7 +84,7 @@ class LlamaLM:
 
         Raises ModelError if it does not fit into memory.
         """
-        options = replace(self._options, n_ctx=n_ctx, n_sequences=n_sequences)
+        options = replace(self.options, n_ctx=n_ctx, n_sequences=n_sequences)
         return LlamaLM(self.path, options, self._stop, self.weights)
 
     @property
@@ -105,7 +105,7 @@ class LlamaLM:
     @property
     def n_ctx(self) -> int:
         """Most tokens the cache can hold."""
-        return self._options.n_ctx
+        return self.options.n_ctx
 
     @property
     def ids(self) -> Sequence[int]:
@@ -122,8 +122,8 @@ class LlamaLM:
             raise ValueError("the model is closed")
         if not 0 <= n_rows <= min(len(ids), N_BATCH):
             raise ValueError(f"{n_rows} rows of logits asked of {len(ids)} tokens (at most {N_BATCH} at once)")
-        if len(self._ids) + len(ids) > self._options.n_ctx:
-            raise ValueError(f"{len(self._ids)} + {len(ids)} tokens do not fit into a context of {self._options.n_ctx}")
+        if len(self._ids) + len(ids) > self.options.n_ctx:
+            raise ValueError(f"{len(self._ids)} + {len(ids)} tokens do not fit into a context of {self.options.n_ctx}")
         at = 0
         while at < len(ids):
             # The last call must hold all rows asked for: llama.cpp keeps the logits of one call only.
@@ -199,7 +199,7 @@ class LlamaLM:
         )
 
     def _open_context(self) -> Any:
-        options, stop = self._options, self._stop
+        options, stop = self.options, self._stop
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = options.n_ctx
         params.n_batch = params.n_ubatch = N_BATCH

@@ -10,6 +10,9 @@ from pathlib import Path
 import llama_cpp
 from llama_cpp import _ggml
 
+from specdesk.engine.llama import N_BATCH, LoadOptions
+from specdesk.errors import ModelError
+
 _HEAD = 16 * 2**20
 """More than the metadata and the table of tensors take, which decide what is computed and how."""
 
@@ -21,6 +24,26 @@ def machine() -> dict[str, object]:
         "devices": _devices(),
         "llama_cpp": llama_cpp.__version__,
         "features": llama_cpp.llama_print_system_info().decode("utf-8", errors="replace").strip(" |"),
+    }
+
+
+def setting(path: Path, options: LoadOptions) -> dict[str, object]:
+    """What a measurement of a model, loaded like that on this machine, depends on: a key for it, as JSON data.
+
+    The sizes of context and cache are left out. Raises ModelError for a file that cannot be read.
+    """
+    try:
+        identity = model_identity(path)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    return {
+        **identity,
+        **machine(),
+        "n_threads": options.n_threads,
+        "n_gpu_layers": options.n_gpu_layers,
+        "cache_types": [options.cache_type_k, options.cache_type_v],
+        "repack": options.repack,
+        "n_batch": N_BATCH,
     }
 
 

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from specdesk.core.constraint import DeadEnd
+from specdesk.core.acceptance import Acceptance
+from specdesk.core.adaptive import AdaptiveLookahead
+from specdesk.core.constraint import Constraint, DeadEnd
+from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter
+from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event
-from specdesk.core.lookahead import FixedLookahead, most_drafted
-from specdesk.core.names import DEFAULT_RULE, RuleName
+from specdesk.core.lookahead import FixedLookahead, Lookahead, most_drafted
+from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
 from specdesk.engine.grammar.native import Grammar
@@ -35,8 +38,8 @@ class AnswerOptions:
 
     sampling: Sampling
     seed: int
-    lookahead: int
-    """K; 0 is plain decoding. Less is drafted where `EngineInfo.lookahead` says so."""
+    lookahead: int | None = None
+    """K; 0 is plain decoding, None as many as pay. Less is drafted where `EngineInfo.lookahead` says so."""
     max_tokens: int | None = None
     stop_strings: tuple[str, ...] = ()
     verify: RuleName = DEFAULT_RULE
@@ -46,20 +49,47 @@ class AnswerOptions:
     """Tokens at the end of the prompt that are this answer's own beginning, where one is continued."""
     grammar: str | None = None
     """What the answer has to keep to, in llama.cpp's notation (GBNF)."""
+    drafter: DrafterName = DrafterName.CASCADE
+    repeatable: bool = False
+    """Whether drafts depend on nothing but the costs as they were measured and the text: then the same seed gives the
+    same steps, and what the clock and earlier answers teach is left aside."""
+
+    def most_drafted(self, *, has_draft: bool, widest: int | None) -> int:
+        """How many tokens are drafted per pass at most: none without anything to draft with.
+
+        `has_draft` is whether there is a draft model, `widest` the most tokens of a target pass; None: no limit.
+        """
+        can_draft = has_draft or self.drafter is not DrafterName.MODEL or self.grammar is not None
+        return most_drafted(self.lookahead, can_draft=can_draft, widest=widest)
 
 
 class Session:
     """Owns target and draft. One answer at a time."""
 
-    def __init__(self, target: LlamaLM, draft: LlamaLM | None, stop: StopFlag, widest: int | None = None) -> None:
+    def __init__(
+        self,
+        target: LlamaLM,
+        draft: LlamaLM | None,
+        stop: StopFlag,
+        widest: int | None = None,
+        measured: PairCosts | None = None,
+        acceptance: Acceptance | None = None,
+    ) -> None:
         """`widest` is the most tokens a target pass may have; None: no limit.
 
+        `measured` is what passes cost; without it the lookahead has to be fixed. `acceptance` is what earlier answers
+        taught, and goes on learning.
         Raises ModelError if the two cannot speculate together; both are closed then.
         """
         self.target = target
         self.draft = draft
         self._stop = stop
         self._widest = widest
+        self._measured = measured
+        self._costs = None if measured is None else Costs(measured)
+        self._acceptance = acceptance or Acceptance()
+        self._suffix = SuffixDrafter()
+        self._model = None if draft is None else ModelDrafter(draft)
         self._grammar: tuple[str, Grammar] | None = None
         self._closed = False
         self._models = ExitStack()
@@ -138,25 +168,35 @@ class Session:
             n_written=options.n_written,
             constraint=constraint,
         )
-        drafter: Drafter = NoDrafter() if self.draft is None else ModelDrafter(self.draft, task.law)
-        if constraint is not None:
-            drafter = ForcedDrafter(constraint, task.law.answer_start, drafter)
         return decode(
             task,
             target=self.target,
             vocabulary=self.target.vocabulary,
-            drafter=drafter,
-            lookahead=FixedLookahead(
-                most_drafted(
-                    options.lookahead,
-                    can_draft=self.draft is not None or constraint is not None,
-                    widest=self._widest,
-                )
-            ),
+            drafters=self._drafters(options, constraint),
+            lookahead=self._lookahead(options),
             rule=rule_of(options.verify, options.seed, options.answer),
             clock=time.perf_counter,
+            costs=self._costs,
             cancelled=self._stop.is_set,
         )
+
+    def _drafters(self, options: AnswerOptions, constraint: Constraint | None) -> list[Drafter]:
+        """The preferred one first: with a fixed lookahead it is the only one that is asked."""
+        model: Drafter | None = None if options.drafter is DrafterName.SUFFIX else self._model
+        if constraint is not None:
+            model = ForcedDrafter(constraint, model)
+        suffix = None if options.drafter is DrafterName.MODEL else self._suffix
+        return [drafter for drafter in (model, suffix) if drafter is not None]
+
+    def _lookahead(self, options: AnswerOptions) -> Lookahead:
+        most = options.most_drafted(has_draft=self.draft is not None, widest=self._widest)
+        if options.lookahead is not None or most == 0:
+            return FixedLookahead(most)
+        if self._measured is None or self._costs is None:
+            raise ValueError("what pays cannot be told without costs")
+        if options.repeatable:
+            return AdaptiveLookahead(most, Costs(self._measured), Acceptance())
+        return AdaptiveLookahead(most, self._costs, self._acceptance)
 
     def _grammar_of(self, gbnf: str) -> Grammar:
         """The grammar, kept until another one is asked for."""

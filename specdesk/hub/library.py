@@ -52,13 +52,12 @@ def pair_paths(pair: Pair) -> PairPaths:
 
     Raises: ModelError if it is not complete on this disk, naming the command that fetches it.
     """
-    for artifact in pair.artifacts:
-        if missing := missing_files(artifact):
-            here = f"{len(artifact.files) - len(missing)} of {len(artifact.files)} files are here"
-            raise ModelError(
-                f"{artifact.repo} is not complete in {paths.models_dir()}: {here}",
-                f"fetch it with: specdesk download {pair.name}",
-            )
+    if missing := [file for artifact in pair.artifacts for file in missing_files(artifact)]:
+        names = " and ".join(file.path for file in missing)
+        raise ModelError(
+            f"the pair {pair.name} is not complete in {paths.models_dir()}: {names} missing",
+            f"fetch it with: specdesk download {pair.name}",
+        )
     return PairPaths(
         target=file_path(pair.target, pair.target.files[0]),
         draft=file_path(pair.draft, pair.draft.files[0]),

@@ -39,7 +39,9 @@ class Manifest:
             return by_name[wanted]
         near = difflib.get_close_matches(wanted.lower(), by_name, n=1, cutoff=0.4)
         guess = f'; the nearest is "{near[0]}"' if near else ""
-        raise UsageError(f'unknown pair "{name}"{guess}', "pairs: " + ", ".join(by_name))
+        raise UsageError(
+            f'unknown pair "{name}"{guess}', f"pairs: {', '.join(by_name)}; {DEFAULT_ALIAS} is {self.default}"
+        )
 
 
 @functools.cache

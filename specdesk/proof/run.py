@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from specdesk.core.names import RuleName
 from specdesk.engine.client import Engine
 from specdesk.errors import UsageError
 from specdesk.proof.asking import Effort, turns
@@ -23,6 +24,12 @@ def effort(*, quick: bool, lookahead: int, seed: int) -> Effort:
     if quick:
         return Effort(QUICK, 16, 64, 0, lookahead, seed)
     return Effort(PROMPTS, 128, 800, 300, lookahead, seed)
+
+
+def most_claims(effort: Effort) -> int:
+    """How many claims `prove` tries at most."""
+    n_rules = len(RuleName)
+    return 2 * (1 + n_rules) + (n_rules - 1 if effort.n_answers else 0)
 
 
 def prove(load: Callable[[bool], Engine], effort: Effort) -> Iterator[Claim]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from specdesk.core.names import DEFAULT_RULE, RuleName
+from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Message
 
@@ -15,12 +15,27 @@ class ChatOptions:
     """What holds for every answer of a chat."""
 
     sampling: Sampling
-    lookahead: int
+    lookahead: int | None = None
+    """As AnswerOptions has it."""
     seed: int | None = None
     """The seed of every answer; None: a new one for each."""
     system: str | None = None
     max_tokens: int | None = None
     verify: RuleName = DEFAULT_RULE
+    drafter: DrafterName = DrafterName.CASCADE
+
+    def answer_options(self, number: int) -> AnswerOptions:
+        """How answer `number` is asked for."""
+        return AnswerOptions(
+            self.sampling,
+            secrets.randbits(32) if self.seed is None else self.seed,
+            self.lookahead,
+            self.max_tokens,
+            verify=self.verify,
+            answer=number,
+            drafter=self.drafter,
+            repeatable=self.seed is not None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +59,8 @@ class Conversation:
         self._turns.append(Message("user", text))
         options = self._options
         system = () if options.system is None else (Message("system", options.system),)
-        seed = secrets.randbits(32) if options.seed is None else options.seed
         number, self._n_asked = self._n_asked, self._n_asked + 1
-        return Question(
-            (*system, *self._turns),
-            AnswerOptions(
-                options.sampling,
-                seed,
-                options.lookahead,
-                options.max_tokens,
-                verify=options.verify,
-                answer=number,
-            ),
-        )
+        return Question((*system, *self._turns), options.answer_options(number))
 
     def answered(self, text: str) -> None:
         """Add the model's turn, whole or as far as it came."""

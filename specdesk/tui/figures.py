@@ -55,7 +55,7 @@ class Figures:
             return self._last.reason
         if self.tally.generated_tokens < MIN_TOKENS:
             return "too little to judge yet"
-        return "no plain step to compare with yet"
+        return "what plain decoding takes here was not measured"
 
     @property
     def rate(self) -> str:
@@ -64,7 +64,7 @@ class Figures:
 
     @property
     def plain_rate(self) -> str:
-        """Tokens per second of its plain steps; empty where it has none to compare with."""
+        """Tokens per second by plain decoding here; empty where nothing was drafted."""
         return "" if not self.tally.drafted else _shown(self.tally.plain_tokens_per_s, "plain {:.1f}")
 
     @property

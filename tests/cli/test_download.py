@@ -80,7 +80,10 @@ def test_an_unknown_pair_is_a_usage_error(hub: HubServer) -> None:
     done = CliRunner().invoke(app, ["toypair"])
     assert isinstance(done.exception, UsageError)
     assert done.exception.exit_code == 2
-    assert str(done.exception) == 'unknown pair "toypair"; the nearest is "toy-pair" (pairs: toy-pair)'
+    assert (
+        str(done.exception)
+        == 'unknown pair "toypair"; the nearest is "toy-pair" (pairs: toy-pair; default is toy-pair)'
+    )
 
 
 def test_a_hub_without_the_file_is_a_network_error(hub: HubServer) -> None:

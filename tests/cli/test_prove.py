@@ -86,5 +86,5 @@ def test_ctrl_c_says_so_and_gives_no_verdict(pair: Sequence[object]) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
-    assert lines(err)[-1] == "specdesk: stopped"
+    assert lines(err)[-1] == "specdesk: stopped after 0 of 10 claims: no verdict"
     assert "--seed 1" not in out

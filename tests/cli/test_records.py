@@ -29,8 +29,11 @@ DRAFTED = Step(
     draft_s=0.1,
     target_s=0.2,
     step_s=0.4,
+    plain_s=0.1,
 )
-PLAIN = Step(0, 0, "plain", None, "by nature", (), (AnswerToken(7, "p", Source.PLAIN, 1.0, 0.0),), (), 0.0, 0.1, 0.1)
+PLAIN = Step(
+    0, 0, "plain", None, "by nature", (), (AnswerToken(7, "p", Source.PLAIN, 1.0, 0.0),), (), 0.0, 0.1, 0.1, plain_s=0.1
+)
 
 
 def tally(*steps: Step) -> Tally:

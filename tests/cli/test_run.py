@@ -36,7 +36,8 @@ def chat_pair(tmp_path_factory: pytest.TempPathFactory) -> TinyPair:
 
 @pytest.fixture
 def pair(chat_pair: TinyPair) -> Sequence[object]:
-    return ("--target", chat_pair.target, "--draft", chat_pair.draft, "--threads", 1, "--ctx", 256)
+    """With a fixed lookahead: drafting for models this small hardly ever pays."""
+    return ("--target", chat_pair.target, "--draft", chat_pair.draft, "-k", 4, "--threads", 1, "--ctx", 256)
 
 
 def test_the_answer_alone_goes_to_standard_output(pair: Sequence[object]) -> None:
@@ -122,11 +123,29 @@ def test_plain_is_k_0_and_loads_no_draft(pair: Sequence[object]) -> None:
     assert stats["acceptance_rate"] is None
 
 
-def test_a_target_alone_decodes_plainly_and_says_so(chat_pair: TinyPair) -> None:
-    done = specdesk("run", "Hello", "--target", chat_pair.target, "-n", 20)
+def test_a_target_alone_that_a_model_should_draft_for_decodes_plainly_and_says_so(chat_pair: TinyPair) -> None:
+    options = ("Hello", "--target", chat_pair.target, "-n", 20, "--drafter", "model")
+    done = specdesk("run", *options)
     assert done.returncode == 0
     assert "no draft model: decoding plainly" in lines(done.stderr)[0]
-    assert answer("Hello", "--target", chat_pair.target, "-n", 2)["settings"]["lookahead"] == 0
+    assert answer(*options)["settings"]["most_drafted"] == 0
+
+
+def test_as_many_as_pay_is_the_default(chat_pair: TinyPair) -> None:
+    models = ("--target", chat_pair.target, "--draft", chat_pair.draft)
+    settings = answer("Hello", *models, "-n", 5)["settings"]
+    assert (settings["lookahead"], settings["most_drafted"], settings["drafter"]) == ("auto", 31, "cascade")
+    assert settings["repeatable"] is False
+    assert answer("Hello", *models, "-n", 5, "-k", "auto", "--seed", 1)["settings"]["repeatable"] is True
+
+
+def test_text_seen_before_is_drafted(chat_pair: TinyPair, tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    again = "one two three four five six seven eight nine ten " * 4
+    options = (again, "--raw", "--target", chat_pair.target, "-n", 40, "-k", 3, "--drafter", "suffix", "-t", 0)
+    stats = answer(*options, "--trace", path)["stats"]
+    assert stats["drafted"] > 0
+    assert {json.loads(line)["drafter"] for line in path.read_text().splitlines()} <= {None, "suffix"}
 
 
 def test_the_prompt_may_come_from_standard_input(pair: Sequence[object]) -> None:
@@ -178,11 +197,9 @@ def test_the_trace_has_a_line_per_target_pass_that_adds_up(pair: Sequence[object
         assert step["step_s"] >= step["draft_s"] + step["target_s"] - 1e-9
     plain = [step for step in steps if not step["drafted"]]
     assert all(step["acceptance_rate"] is None and step["drafter"] is None for step in plain)
-    assert steps[0]["effective_latency_speedup"] is None
     known = [step["effective_latency_speedup"] for step in steps if step["effective_latency_speedup"] is not None]
     assert len(set(known)) > 2
     assert {step["distribution_parity"][:5] for step in steps} == {"exact"}
-    assert len({step["distribution_parity"] for step in steps}) == 2
 
 
 def test_colour_marks_who_wrote_what(pair: Sequence[object]) -> None:
@@ -272,6 +289,8 @@ def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
         (["x", "PAIR", "--json", "--show-rejected"], 2, "--trace"),
         (["x", "PAIR", "--json", "--color", "always"], 2, "--json"),
         (["long " * 200, "PAIR"], 2, "the context holds 256"),
+        (["x", "PAIR", "-k", "many"], 2, "auto or a number"),
+        (["x", "PAIR", "--drafter", "oracle"], 2, "oracle"),
         (["x", "--bogus"], 2, "--bogus"),
         (["x", "--target", "nowhere/a.gguf"], 3, "nowhere/a.gguf"),
         (["x", "--target", "TEXT"], 3, "not a GGUF"),

@@ -12,7 +12,6 @@ from specdesk.core.chance import GumbelNoise
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.events import Outcome, Step
 from specdesk.core.names import RuleName
 from specdesk.core.rules import rule_of
@@ -52,7 +51,7 @@ def test_another_answer_of_the_same_seed_is_another() -> None:
             Task([1, 2], OPEN, 30),
             target=toy(),
             vocabulary=ByteVocabulary(),
-            drafter=NoDrafter(),
+            drafters=[],
             lookahead=EveryStep(0),
             rule=rule_of(name, 4, answer),
             clock=lambda: 0.0,
@@ -123,7 +122,7 @@ def test_behind_forced_text_the_draft_draws_with_the_noise_of_its_positions() ->
     """A draft that is the target draws what the target draws, if it looks at the same positions."""
     constraint = TableConstraint({token: (3,) if token == 2 else tuple(range(V)) for token in range(-1, V)})
     task = Task([1, 2], OPEN, 60, n_written=1, constraint=constraint)
-    drafter = ForcedDrafter(constraint, task.law.answer_start, ModelDrafter(toy(), task.law))
+    drafter = ForcedDrafter(constraint, ModelDrafter(toy()))
     steps = [
         event
         for event in events(task, toy(), None, 4, seed=4, drafter=drafter, rule=RuleName.COUPLED)

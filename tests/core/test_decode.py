@@ -8,7 +8,7 @@ import pytest
 
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.protocol import Draw
+from specdesk.core.drafters.protocol import Draw, Prospect
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
@@ -20,6 +20,7 @@ from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
 from tests.answers import fold, ids, reason
 from tests.answers import text as text_of
+from tests.toy.drafters import SURE
 from tests.toy.models import ByteVocabulary, ToyLM, events, random_logits, written
 
 GREEDY = Sampling(0.0)
@@ -43,14 +44,14 @@ class Adversary:
     def __init__(self, token: int) -> None:
         self._token = token
 
-    def begin(self, committed: Sequence[int]) -> None: ...
+    def begin(self, committed: Sequence[int], law: Law) -> None: ...
 
-    def room(self, n_committed: int) -> int:
-        return 100
+    def prospect(self, committed: Sequence[int]) -> Prospect:
+        return Prospect(100, SURE, (SURE,) * 100)
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         while True:
-            yield DraftToken(self._token, certain(self._token))
+            yield DraftToken(self._token, certain(self._token), SURE)
 
     def settle(self, length: int) -> None: ...
 
@@ -305,12 +306,32 @@ def test_a_plain_step_has_no_drafter() -> None:
 def test_a_new_answer_keeps_what_the_draft_has_read() -> None:
     target, draft = toy(), toy()
     list(events(Task([1, 2, 3, 4], GREEDY, 6), target, draft, 3))
-    drafter = ModelDrafter(draft, Law(GREEDY))
-    drafter.begin([1, 2, 3, 5, 6])
+    drafter = ModelDrafter(draft)
+    drafter.begin([1, 2, 3, 5, 6], Law(GREEDY))
     assert list(draft.ids) == [1, 2, 3]
 
 
 def test_drafting_goes_on_to_the_last_cell_of_the_draft() -> None:
-    drafter = ModelDrafter(toy(n_ctx=8), Law(GREEDY))
-    assert [drafter.room(n) for n in (1, 7, 8, 9, 10)] == [8, 2, 1, 0, 0]
-    assert len(list(drafter.propose([1, 2, 3, 4, 5], lambda q, _: int(q.ids[0])))) == 4
+    drafter = ModelDrafter(toy(n_ctx=8))
+    drafter.begin([1, 2, 3, 4, 5], Law(GREEDY))
+    prospect = drafter.prospect([1, 2, 3, 4, 5])
+    assert prospect is not None
+    assert (prospect.most, prospect.n_unread) == (4, 5)
+    assert len(list(drafter.propose([1, 2, 3, 4, 5], lambda q, *_: int(q.ids[0])))) == 4
+
+
+def test_a_draft_whose_context_is_full_goes_on_with_the_latter_half() -> None:
+    drafter = ModelDrafter(lm := toy(n_ctx=8))
+    text = [1, 2, 3, 4, 0, 1, 2, 3]
+    drafter.begin(text, Law(GREEDY))
+    prospect = drafter.prospect(text)
+    assert prospect is not None
+    assert (prospect.most, prospect.n_unread) == (5, 4)
+    [first, *_] = drafter.propose(text, lambda q, *_: int(q.ids[0]))
+    assert list(lm.ids[:4]) == text[4:]
+    drafter.settle(len(text))
+    assert list(lm.ids) == text[4:]
+    longer = [*text, first.token]
+    prospect = drafter.prospect(longer)
+    assert prospect is not None
+    assert (prospect.most, prospect.n_unread) == (4, 1)

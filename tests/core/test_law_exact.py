@@ -15,19 +15,24 @@ from numpy.typing import NDArray
 
 from specdesk.core import decode as decode_module
 from specdesk.core import verify
+from specdesk.core.acceptance import Acceptance, Evidence
+from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.decode import Task
 from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw
-from specdesk.core.events import Outcome, Step
+from specdesk.core.drafters.suffix import SuffixDrafter
+from specdesk.core.events import Event, Outcome, Step
 from specdesk.core.law import Law
 from specdesk.core.lm import Logits, Vocabulary
+from specdesk.core.lookahead import Lookahead
 from specdesk.core.names import RuleName
+from specdesk.core.rules import Rule
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.core.verify import DraftToken, TargetAt
 from specdesk.core.warp import Distribution, warp
+from tests.toy.costs import costs
 from tests.toy.drafters import OneHot
 from tests.toy.enumeration import Path, every_path
 from tests.toy.models import TableConstraint, ToyLM, events, joint_law, random_logits, written
@@ -63,8 +68,8 @@ CONSTRAINTS = {
 }
 
 
-def lookup(law: Law) -> OneHot:
-    return OneHot(law, lambda text: (text[-1] * 2 + len(text)) % V)
+def lookup() -> OneHot:
+    return OneHot(lambda text: (text[-1] * 2 + len(text)) % V)
 
 
 class StopsByWhatItDrew(ModelDrafter):
@@ -95,27 +100,39 @@ class ChoosesAfterDrawing(ModelDrafter):
         if first.q.prob(first.token) >= 0.45:
             yield first
         else:
-            yield from lookup(self._law).propose(committed, draw)
+            other = lookup()
+            assert self._law is not None
+            other.begin(committed, self._law)
+            yield from other.propose(committed, draw)
 
 
-def drafter(name: str, law: Law) -> Drafter:
+def drafter(name: str, constraint: Constraint | None) -> Drafter | None:
     draft = ToyLM(random_logits(V, 5, noise=0.9), V)
     match name:
         case "model":
-            return ModelDrafter(draft, law)
+            return ModelDrafter(draft)
         case "stopping":
-            return StopsByWhatItDrew(draft, law)
+            return StopsByWhatItDrew(draft)
         case "dropping":
-            return DropsWhatItDrew(draft, law)
+            return DropsWhatItDrew(draft)
         case "choosing late":
-            return ChoosesAfterDrawing(draft, law)
+            return ChoosesAfterDrawing(draft)
         case "forced":
-            assert law.constraint is not None
-            return ForcedDrafter(law.constraint, law.answer_start, ModelDrafter(draft, law))
+            assert constraint is not None
+            return ForcedDrafter(constraint, ModelDrafter(draft))
         case "lookup":
-            return lookup(law)
+            return lookup()
         case _:
-            return NoDrafter()
+            return None
+
+
+def first_steps(name: str, task: Task, lm: ToyLM, k: int, rule: RuleName, path: Path) -> Iterator[Event]:
+    """The answer by one drafter and K tokens, or by whichever pays and as many as pay."""
+    if name != "auto":
+        return events(task, lm, None, k, drafter=drafter(name, task.constraint), rule=rule, chance=path)
+    lookahead = AdaptiveLookahead(k, costs(0.2, 0.05), Acceptance())
+    both = [made for made in (drafter("model", None), SuffixDrafter()) if made is not None]
+    return events(task, lm, None, k, drafters=both, lookahead=lookahead, rule=rule, chance=path)
 
 
 def law(
@@ -128,7 +145,7 @@ def law(
     def run(path: Path) -> tuple[tuple[int, ...], int]:
         lm = target()
         task = Task(PROMPT, sampling, max_tokens=8, constraint=constraint)
-        stream = events(task, lm, None, k, drafter=drafter(name, task.law), rule=rule, chance=path)
+        stream = first_steps(name, task, lm, k, rule, path)
         tokens: list[int] = []
         for event in stream:
             tokens.extend(token.id for token in written(iter([event])))
@@ -148,7 +165,7 @@ def law(
 
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS.keys())
 @pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("name", ["model", "stopping", "lookup", "none"])
+@pytest.mark.parametrize("name", ["model", "stopping", "lookup", "auto", "none"])
 @pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
 def test_every_rule_with_every_drafter_writes_the_target_s_law(
     rule: RuleName, name: str, k: int, sampling: Sampling
@@ -161,7 +178,7 @@ def test_every_rule_with_every_drafter_writes_the_target_s_law(
 
 @pytest.mark.parametrize("sampling", [SAMPLINGS["open"], SAMPLINGS["all of it"]], ids=["open", "all of it"])
 @pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("name", ["model", "stopping", "lookup", "forced", "none"])
+@pytest.mark.parametrize("name", ["model", "stopping", "lookup", "forced", "auto", "none"])
 @pytest.mark.parametrize("constraint", ["forced", "narrow"])
 @pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
 def test_the_same_under_a_constraint(rule: RuleName, constraint: str, name: str, k: int, sampling: Sampling) -> None:
@@ -172,13 +189,33 @@ def test_the_same_under_a_constraint(rule: RuleName, constraint: str, name: str,
     assert {path: found.get(path, 0.0) for path in expected} == pytest.approx(expected, abs=1e-12)
 
 
+def test_what_pays_depends_on_what_was_drawn() -> None:
+    """Else the tests with auto would say no more than those with a fixed length."""
+    lengths: set[tuple[str | None, int]] = set()
+
+    def run(path: Path) -> None:
+        for prompt in ((1,), (0, 1, 2) * 6):
+            task = Task(prompt, SAMPLINGS["open"], max_tokens=8)
+            first = next(
+                event
+                for event in first_steps("auto", task, target(), 3, RuleName.BLOCK, path)
+                if isinstance(event, Step)
+            )
+            lengths.add((first.drafter, len(first.drafted)))
+
+    for _ in every_path(run):
+        pass
+    assert {length for name, length in lengths if name == "model"} >= {1, 2, 3}
+    assert any(name == "suffix" for name, _ in lengths)
+
+
 def test_forced_text_is_drafted_without_the_draft_model() -> None:
     """Behind a 0 only a 1 may come; the model drafts what follows it."""
     constraint = CONSTRAINTS["forced"]
     task = Task([0, 0], SAMPLINGS["greedy"], max_tokens=3, n_written=1, constraint=constraint)
     step = next(
         event
-        for event in events(task, target(), None, 2, drafter=drafter("forced", task.law))
+        for event in events(task, target(), None, 2, drafter=drafter("forced", task.constraint))
         if isinstance(event, Step)
     )
     assert step.drafter == "grammar and model"
@@ -199,7 +236,7 @@ def test_a_dead_end_of_the_constraint_ends_only_answers_that_run_into_it(rule: R
 
         def run(path: Path) -> tuple[int, ...]:
             task = Task(PROMPT, sampling, N_TOKENS, constraint=dead)
-            proposing = drafter(name, task.law)
+            proposing = drafter(name, task.constraint)
             tokens: list[int] = []
             try:
                 for event in events(task, target(), None, k, drafter=proposing, rule=rule, chance=path):
@@ -243,7 +280,7 @@ def test_a_grammar_s_state_that_is_not_rolled_back_is_seen(rule: RuleName) -> No
 
     def run(path: Path) -> tuple[int, ...]:
         task = Task(PROMPT, sampling, N_TOKENS, constraint=Stateful(table))
-        stream = events(task, target(), None, 2, drafter=drafter("model", task.law), rule=rule, chance=path)
+        stream = events(task, target(), None, 2, drafter=drafter("model", task.constraint), rule=rule, chance=path)
         return tuple(token.id for token in written(stream))
 
     for tokens, probability in every_path(run):
@@ -271,6 +308,20 @@ def test_the_block_rule_never_accepts_less(name: str, k: int) -> None:
 @pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
 def test_dropping_a_drawn_token_is_seen(rule: RuleName) -> None:
     found, _ = law(rule, "dropping", SAMPLINGS["open"], 2)
+    expected = joint_law(target(), PROMPT, SAMPLINGS["open"], N_TOKENS)
+    assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
+
+
+@pytest.mark.parametrize("rule", [RuleName.REJECTION, RuleName.BLOCK])
+def test_taking_a_token_by_what_it_is_is_seen(rule: RuleName, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lookahead is asked before a token is drawn; asked afterwards, it would drop the ones it dislikes."""
+
+    def late(rule: Rule, _: Lookahead, start: int, q: Distribution, index: int, evidence: Evidence) -> int | None:
+        token = rule.propose(q, start + index)
+        return token if q.prob(token) >= 0.45 else None
+
+    monkeypatch.setattr(decode_module, "_propose", late)
+    found, _ = law(rule, "auto", SAMPLINGS["open"], 2)
     expected = joint_law(target(), PROMPT, SAMPLINGS["open"], N_TOKENS)
     assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
 

@@ -17,12 +17,13 @@ from specdesk.core.chance import Chance, GumbelNoise
 from specdesk.core.decode import Task
 from specdesk.core.drafters import model as drafter_module
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.protocol import Draw
+from specdesk.core.drafters.protocol import Drafter, Draw
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken, TargetAt, Verdict, rejection
 from specdesk.core.warp import Distribution, warp
 from tests.law import joint_law_p_value
+from tests.toy.drafters import SURE
 from tests.toy.models import ToyLM, events, joint_law, random_logits, written
 
 N = 20_000
@@ -105,9 +106,10 @@ class TestFaultsAreCaught:
     def test_q_of_another_temperature(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def propose(self: ModelDrafter, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
             feed = list(committed[len(self._lm.ids) :])
-            for index in range(self.room(len(committed))):
+            for index in range(self._lm.n_ctx - len(committed)):
                 row = self._lm.extend(feed, 1)[0]
-                token = draw(warp(row, OPEN), index)
+                token = draw(warp(row, OPEN), index, SURE)
+                assert token is not None
                 yield DraftToken(token, warp(row, Sampling(0.4, 0, 1.0, 0.0)))
                 feed = [token]
 
@@ -130,9 +132,9 @@ class TestFaultsAreCaught:
         """The cache keeps a rejected token where its replacement should be read."""
         cut_back = decode_module._cut_back
 
-        def late(target: ToyLM, drafter: ModelDrafter, length: int) -> None:
+        def late(target: ToyLM, drafters: Sequence[Drafter], length: int) -> None:
             ids = list(target.ids)
-            cut_back(target, drafter, length)
+            cut_back(target, drafters, length)
             if len(ids) > length > len(PROMPT):
                 target._ids[-1] = ids[length]
 

@@ -1,25 +1,37 @@
-"""The fixed lookahead and its measuring steps."""
+"""The fixed lookahead."""
 
 from __future__ import annotations
 
 import pytest
 
-from specdesk.core.lookahead import FixedLookahead
+from specdesk.core.drafters.protocol import Drafter, Prospect
+from specdesk.core.lookahead import MOST_ADAPTIVE, FixedLookahead, most_drafted
+from tests.toy.drafters import MANY, SURE, OneHot, seen_before
+
+ONE, OTHER = OneHot(seen_before), OneHot(seen_before)
 
 
-def test_k_tokens_with_now_and_then_a_plain_step_to_measure() -> None:
-    plans = [FixedLookahead(4).plan(step, 100).n_draft for step in range(64)]
-    measured = [step for step, n in enumerate(plans) if n == 0]
-    assert measured == [1, 3, *range(8, 64, 8)]
-    assert set(plans) == {0, 4}
+def offers(*drafters: Drafter, most: int = MANY) -> dict[Drafter, Prospect]:
+    return {drafter: Prospect(most, SURE) for drafter in drafters}
+
+
+def test_k_tokens_of_the_first_drafter() -> None:
+    plan = FixedLookahead(4).plan(7, 100, offers(ONE, OTHER))
+    assert (plan.n_draft, plan.drafter) == (4, ONE)
 
 
 def test_room_is_respected() -> None:
-    assert [FixedLookahead(4).plan(0, room).n_draft for room in (0, 1, 3, 4, 9)] == [0, 1, 3, 4, 4]
+    plans = [FixedLookahead(4).plan(7, room, offers(ONE)) for room in (0, 1, 3, 4, 9)]
+    assert [plan.n_draft for plan in plans] == [0, 1, 3, 4, 4]
+    assert plans[0].drafter is None
+
+
+def test_what_a_drafter_has_is_respected() -> None:
+    assert FixedLookahead(4).plan(7, 9, offers(ONE, most=2)).n_draft == 2
 
 
 def test_zero_is_plain() -> None:
-    assert {FixedLookahead(0).plan(step, 9).n_draft for step in range(40)} == {0}
+    assert FixedLookahead(0).plan(7, 9, offers(ONE)).n_draft == 0
 
 
 def test_negative_is_refused() -> None:
@@ -29,6 +41,14 @@ def test_negative_is_refused() -> None:
 
 def test_a_plan_says_why() -> None:
     lookahead = FixedLookahead(4)
-    assert [lookahead.plan(0, room).reason for room in (4, 3)] == ["fixed", "close to a limit"]
-    assert lookahead.plan(1, 9).reason == "measuring plain decoding"
-    assert FixedLookahead(0).plan(0, 9).reason == "plain decoding"
+    assert [lookahead.plan(7, room, offers(ONE)).reason for room in (4, 3, 0)] == ["fixed", *["close to a limit"] * 2]
+    assert lookahead.plan(7, 9, {}).reason == "nothing to draft"
+    assert FixedLookahead(0).plan(7, 9, offers(ONE)).reason == "plain decoding"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "can_draft", "widest", "most"),
+    [(4, True, None, 4), (4, True, 3, 2), (4, False, None, 0), (None, True, None, MOST_ADAPTIVE), (None, True, 9, 8)],
+)
+def test_most_drafted(wanted: int | None, can_draft: bool, widest: int | None, most: int) -> None:
+    assert most_drafted(wanted, can_draft=can_draft, widest=widest) == most

@@ -79,7 +79,7 @@ def test_it_really_speculates(quantized_pair: TinyPair) -> None:
     with opened(quantized_pair, draft=True) as engine:
         assert engine.info.widest == MAX_WIDTH
         tally = fold(engine.chat([Message("user", "Hello")], replace(GREEDY, lookahead=4))).tally
-    assert tally.widths >= {1, 5}
+    assert 5 in tally.widths
     assert tally.tokens_per_pass is not None
     assert tally.tokens_per_pass > 1.5
 

@@ -2,7 +2,7 @@
 
 1,500 answers each of the tiny Q8_0 pair with one thread, whose passes of every width give the same logits to the bit,
 so that the law enumerated by one-token passes is that of every pass. Seeds are fixed; for a fresh seed each case would
-fail with probability 1e-6, all 48 of them with 1e-4 together.
+fail with probability 1e-6, all 60 of them with 1e-4 together.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from specdesk.core.acceptance import Acceptance
+from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.constraint import Constraint
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.none import NoDrafter
 from specdesk.core.drafters.protocol import Drafter
+from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Step
 from specdesk.core.law import Law
 from specdesk.core.names import RuleName
@@ -28,6 +30,7 @@ from tests.engine.conftest import OpenLM
 from tests.law import joint_law_p_value
 from tests.law_product import combinations
 from tests.tiny.gguf_models import TinyPair
+from tests.toy.costs import costs
 from tests.toy.drafters import OneHot, seen_before
 from tests.toy.models import events
 
@@ -69,16 +72,18 @@ def joint_law(lm: LlamaLM, law: Law, prompt: Sequence[int]) -> dict[tuple[int, .
     return paths
 
 
-def drafter(name: str, draft: LlamaLM, law: Law, token: int) -> Drafter:
+def drafters(name: str, draft: LlamaLM, token: int) -> list[Drafter]:
     match name:
         case "model":
-            return ModelDrafter(draft, law)
+            return [ModelDrafter(draft)]
         case "suffix":
-            return OneHot(law, seen_before)
+            return [OneHot(seen_before)]
         case "one token":
-            return OneHot(law, lambda _: token, most=1)
+            return [OneHot(lambda _: token, most=1)]
+        case "auto":
+            return [ModelDrafter(draft), SuffixDrafter()]
         case _:
-            return NoDrafter()
+            return []
 
 
 @pytest.mark.parametrize(("setting", "rule", "name"), combinations(list(SETTINGS)))
@@ -93,10 +98,23 @@ def test_three_tokens_follow_the_target(
     task = Task(prompt, SETTINGS[setting], max_tokens=LENGTH + 8, constraint=constraint)
     law = joint_law(target, task.law, prompt)
     rng = np.random.default_rng(2211)
-    proposing = drafter(name, draft, task.law, vocabulary.tokenize("c")[0])
+    proposing = drafters(name, draft, vocabulary.tokenize("c")[0])
+    known = Acceptance()
 
     def sample() -> tuple[int, ...]:
-        stream = events(task, target, None, 3, drafter=proposing, seed=rng, vocabulary=vocabulary, rule=rule)
+        # What is learned goes on from answer to answer, as in a chat.
+        lookahead = AdaptiveLookahead(3, costs(0.3, 0.05), known) if name == "auto" else None
+        stream = events(
+            task,
+            target,
+            None,
+            3,
+            drafters=proposing,
+            lookahead=lookahead,
+            seed=rng,
+            vocabulary=vocabulary,
+            rule=rule,
+        )
         return tuple(islice((t.id for event in stream if isinstance(event, Step) for t in event.tokens), LENGTH))
 
     p_value = joint_law_p_value([sample() for _ in range(N)], law)

@@ -11,8 +11,11 @@ import llama_cpp
 import pytest
 from llama_cpp import _ggml
 
+from specdesk.engine.cores import most_threads
 from specdesk.engine.native_log import NativeLog
 from tests.tiny.gguf_models import TinyPair
+
+SET_BY_US = {"GGML_NO_BACKTRACE", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}
 
 SETUP = """
 import ctypes, os, sys
@@ -31,7 +34,7 @@ def abort():
 
 
 def run(code: str, tiny_pair: TinyPair, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if name != "GGML_NO_BACKTRACE"}
+    inherited = {name: value for name, value in os.environ.items() if name not in SET_BY_US}
     return subprocess.run(
         [sys.executable, "-c", SETUP + code, tiny_pair.target],
         env=inherited | environment,
@@ -96,6 +99,23 @@ getenv.restype = ctypes.c_char_p
 print(getenv(b"GGML_NO_BACKTRACE").decode())
 """
     assert run(code, tiny_pair, **set_by_user).stdout.strip() == seen
+
+
+@pytest.mark.parametrize(
+    ("set_by_user", "seen"),
+    [({}, "500"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],
+)
+def test_threads_do_not_spin_for_long_unless_the_user_says_so(
+    tiny_pair: TinyPair, set_by_user: dict[str, str], seen: str
+) -> None:
+    code = """
+getenv = ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+value = getenv(b"GOMP_SPINCOUNT")
+print(value and value.decode())
+"""
+    done = run(code, tiny_pair, **set_by_user)
+    assert done.stdout.strip() == (seen if most_threads() <= 4 or set_by_user else "None")
 
 
 class TestReasons:

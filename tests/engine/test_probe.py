@@ -172,18 +172,3 @@ def test_the_widest_that_costs_least_is_chosen(
 def test_on_a_gpu_only_the_settings_as_given_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     options = replace(OPTIONS, n_gpu_layers=-1)
     assert chosen(monkeypatch, {GIVEN: 1}, options) == Invariance(GIVEN, 1, OPTIONS.n_ctx)
-
-
-def test_the_key_has_all_that_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    model = tmp_path / "model.gguf"
-    model.write_bytes(b"GGUF one")
-    keys = [invariance._key(model, OPTIONS)]
-    keys.append(invariance._key(model, replace(OPTIONS, n_threads=1)))
-    keys.append(invariance._key(model, replace(OPTIONS, n_gpu_layers=-1)))
-    model.write_bytes(b"GGUF two")
-    keys.append(invariance._key(model, OPTIONS))
-    model.write_bytes(b"GGUF two and more")
-    keys.append(invariance._key(model, OPTIONS))
-    monkeypatch.setattr(invariance, "machine", lambda: {"devices": ["another"]})
-    keys.append(invariance._key(model, OPTIONS))
-    assert all(one != other for i, one in enumerate(keys) for other in keys[:i])

@@ -124,9 +124,9 @@ class TestAnswers:
         events = list(session.answer(session.raw_ids("Once upon"), replace(WARM, max_tokens=300)))
         drafted = [token.outcome for event in events if isinstance(event, Step) for token in event.drafted]
         accepted, rejected = drafted.count(Outcome.ACCEPTED), drafted.count(Outcome.REJECTED)
-        assert 0.6 < accepted / (accepted + rejected) < 0.85
+        assert 0.6 < accepted / (accepted + rejected) < 0.9
         sources = {token.source for event in events if isinstance(event, Step) for token in event.tokens}
-        assert sources == set(Source)
+        assert sources == set(Source) - {Source.PLAIN}
 
     @pytest.mark.parametrize("lookahead", [0, 1, 4, 9])
     def test_the_text_is_the_decoded_bytes_of_all_tokens(self, session: Session, lookahead: int) -> None:
@@ -295,7 +295,7 @@ def test_deltas_say_who_wrote_them(session: Session) -> None:
     events = list(session.answer(session.raw_ids("Once upon"), WARM))
     deltas = [delta for event in events if isinstance(event, Step | Finished) for delta in event.deltas]
     assert all(isinstance(delta, Delta) and delta.text for delta in deltas)
-    assert {delta.source for delta in deltas} >= {Source.ACCEPTED, Source.PLAIN}
+    assert {delta.source for delta in deltas} >= {Source.ACCEPTED, Source.BONUS}
 
 
 def test_logits_that_are_no_numbers_are_the_model_s_fault(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

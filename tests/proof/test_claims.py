@@ -29,7 +29,7 @@ from specdesk.settings import EngineSettings
 from tests.tiny.gguf_models import TinyPair
 
 Load = Callable[[bool], Engine]
-EFFORT = Effort(("Hello", "What is a lighthouse?", "Count to ten."), 40, 2000, 500, 2, 7)
+EFFORT = Effort(("Hello", "What is a lighthouse?", "Count to ten."), 40, 4000, 500, 2, 7)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_tie_is_called_one(load: Load, monkeypatch: pytest.MonkeyPatch) -> Non
     asked: list[int] = []
 
     def parting(engine: Engine, prompt: str, options: AnswerOptions) -> Answer:
-        asked.append(options.lookahead)
+        asked.append(options.lookahead or 0)
         found = answer(engine, prompt, options)
         if options.lookahead and len(asked) == 2:
             found.token_ids[5:] = [found.token_ids[5] ^ 1]

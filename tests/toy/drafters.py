@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from specdesk.core.drafters.protocol import Draw
+from specdesk.core.acceptance import Evidence
+from specdesk.core.drafters.protocol import Draw, Prospect
 from specdesk.core.law import Law
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
 
 MANY = 10
+SURE = Evidence("lookup", 0, 0.5)
 
 
 class OneHot:
@@ -20,15 +22,15 @@ class OneHot:
 
     name = "lookup"
 
-    def __init__(self, law: Law, choose: Callable[[Sequence[int]], int], most: int = MANY) -> None:
-        self._law = law
+    def __init__(self, choose: Callable[[Sequence[int]], int], most: int = MANY) -> None:
         self._choose = choose
         self._most = most
 
-    def begin(self, committed: Sequence[int]) -> None: ...
+    def begin(self, committed: Sequence[int], law: Law) -> None:
+        self._law = law
 
-    def room(self, n_committed: int) -> int:
-        return self._most
+    def prospect(self, committed: Sequence[int]) -> Prospect:
+        return Prospect(self._most, SURE, (SURE,) * self._most)
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         text = list(committed)
@@ -37,8 +39,11 @@ class OneHot:
             q = certain(self._choose(text))
             if constraint is not None and not constraint.allowed(text[self._law.answer_start :], q.ids)[0]:
                 return
-            text.append(draw(q, index))
-            yield DraftToken(text[-1], q)
+            drawn = draw(q, index, SURE)
+            if drawn is None:
+                return
+            text.append(drawn)
+            yield DraftToken(drawn, q, SURE)
 
     def settle(self, length: int) -> None: ...
 

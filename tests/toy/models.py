@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
 
@@ -15,11 +16,10 @@ from specdesk.core.chance import Chance, Dice, GumbelNoise
 from specdesk.core.constraint import Allowed, Constraint
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.none import NoDrafter
-from specdesk.core.drafters.protocol import Drafter
+from specdesk.core.drafters.protocol import Drafter, Prospect
 from specdesk.core.events import AnswerToken, Event, Step
 from specdesk.core.lm import LanguageModel, Logits, Vocabulary
-from specdesk.core.lookahead import Lookahead, Plan
+from specdesk.core.lookahead import FixedLookahead, Lookahead, Plan
 from specdesk.core.names import RuleName
 from specdesk.core.rules import ByChance, ByNoise, Rule
 from specdesk.core.sampling import Sampling
@@ -97,14 +97,11 @@ class ByteVocabulary:
         return token in self._eog
 
 
-class EveryStep(Lookahead):
-    """K in every step, none of them spent on measuring."""
+class EveryStep(FixedLookahead):
+    """K in every step, and it says why."""
 
-    def __init__(self, k: int) -> None:
-        self._k = k
-
-    def plan(self, step: int, room: int) -> Plan:
-        return Plan(min(self._k, room), "test")
+    def plan(self, depth: int, room: int, prospects: Mapping[Drafter, Prospect]) -> Plan:
+        return replace(super().plan(depth, room, prospects), reason="test")
 
 
 def rule_for(name: RuleName, chance: Chance, seed: int | np.random.Generator) -> Rule:
@@ -123,20 +120,24 @@ def events(
     seed: int | np.random.Generator = 0,
     vocabulary: Vocabulary | None = None,
     drafter: Drafter | None = None,
+    drafters: Sequence[Drafter] | None = None,
+    lookahead: Lookahead | None = None,
     rule: RuleName = RuleName.REJECTION,
     chance: Chance | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Decode with a fixed lookahead; `drafter` instead of `draft` for one that is no model."""
-    if drafter is None:
-        drafter = NoDrafter() if draft is None else ModelDrafter(draft, task.law)
+    """Decode with a fixed lookahead of k, or another one; with `draft` or with other drafters."""
+    if drafter is None and draft is not None:
+        drafter = ModelDrafter(draft)
+    if drafters is None:
+        drafters = [] if drafter is None else [drafter]
     return decode(
         task,
         target=target,
         vocabulary=vocabulary or ByteVocabulary(),
-        drafter=drafter,
-        lookahead=EveryStep(k),
+        drafters=drafters,
+        lookahead=lookahead or EveryStep(k),
         rule=rule_for(rule, chance or Dice(np.random.default_rng(seed)), seed),
         clock=clock,
         cancelled=cancelled,

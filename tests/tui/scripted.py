@@ -94,6 +94,7 @@ def step(
     draft_s: float = 0.01,
     target_s: float = 0.03,
     step_s: float = 0.05,
+    plain_s: float = 0.04,
 ) -> Step:
     """A step as `decode` makes them: draft tokens by what became of them, then the target's own token."""
     fates = [(accepted, Outcome.ACCEPTED), (rejected, Outcome.REJECTED), (ignored, Outcome.IGNORED)]
@@ -103,7 +104,7 @@ def step(
     return Step(
         index=index,
         lookahead=len(drafted),
-        reason="fixed" if drafted else "measuring plain decoding",
+        reason="fixed" if drafted else "no draft would pay",
         drafter="model" if drafted else None,
         parity="test",
         drafted=drafted,
@@ -112,6 +113,7 @@ def step(
         draft_s=draft_s,
         target_s=target_s,
         step_s=step_s,
+        plain_s=plain_s,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from textual.widgets import Digits
 
 from specdesk.core.events import AnswerToken, Delta, Finished, Outcome, Source, Step, StopReason
+from specdesk.core.names import DrafterName
 from specdesk.core.tally import MIN_TOKENS
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import GenerationError
@@ -16,7 +18,7 @@ from specdesk.tui.figures import UNKNOWN
 from specdesk.tui.state import State
 from specdesk.tui.widgets.turns import UserTurn
 from tests.tui.driver import Chat
-from tests.tui.scripted import TARGET, ScriptedEngine, step
+from tests.tui.scripted import OPTIONS, TARGET, ScriptedEngine, step
 
 Make = Callable[..., Chat]
 
@@ -83,7 +85,8 @@ async def test_each_token_is_painted_as_what_it_is(make_chat: Make) -> None:
 
 
 async def test_without_a_draft_nothing_is_marked(make_chat: Make) -> None:
-    chat = make_chat(engine=ScriptedEngine(EngineInfo(TARGET, None, 4096, 2)))
+    options = replace(OPTIONS, drafter=DrafterName.MODEL)
+    chat = make_chat(engine=ScriptedEngine(EngineInfo(TARGET, None, 4096, 2)), options=options)
     async with chat.run() as see:
         assert "no draft model" in see.shown()
         await see.ask("go")

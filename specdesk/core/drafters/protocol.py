@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+from specdesk.core.acceptance import Evidence
+from specdesk.core.law import Law
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import Distribution
 
-Draw = Callable[[Distribution, int], int]
-"""Draws the i-th token (0-based) of a draft from its distribution."""
+Draw = Callable[[Distribution, int, Evidence], int | None]
+"""Draws the i-th token (0-based) of a draft from its distribution, of which the evidence is known before it is drawn.
+
+None: nothing was drawn, and nothing more is wanted. That may depend on the distribution, never on what would be drawn.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What a drafter offers at one place, said from the text alone, before anything is drawn."""
+
+    most: int
+    """Tokens it could propose at most; 1 or more."""
+    start: Evidence
+    """What is known of the first token before it is drawn."""
+    known: tuple[Evidence, ...] = ()
+    """What is known of the first tokens where the drafter need not draw to know them: each costs nothing."""
+    n_unread: int = 0
+    """Tokens its model would read before it can draw the first one; 0 for a drafter without a model."""
 
 
 class Drafter(Protocol):
@@ -19,14 +39,14 @@ class Drafter(Protocol):
     def name(self) -> str:
         """What displays and traces call it."""
 
-    def begin(self, committed: Sequence[int]) -> None:
-        """A new answer to `committed` starts. Must be cheap: it may be that nothing is drafted at all."""
+    def begin(self, committed: Sequence[int], law: Law) -> None:
+        """A new answer to `committed` starts, sampled by `law`. Must be cheap: perhaps nothing is drafted at all."""
 
-    def room(self, n_committed: int) -> int:
-        """How many tokens could be drafted behind a text of this length."""
+    def prospect(self, committed: Sequence[int]) -> Prospect | None:
+        """What could be proposed to follow `committed`; None: nothing."""
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
-        """Draft tokens to follow `committed` (n,), one at a time, as many as are taken, `room` at most.
+        """Draft tokens to follow `committed` (n,), one at a time, as many as are taken and the prospect allows.
 
         Under a constraint each is one that it allows behind those before it. None follows an end token.
         """

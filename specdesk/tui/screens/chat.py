@@ -85,10 +85,11 @@ class ChatScreen(Screen[None]):
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
         self._author = message.info.target.name
-        info, lookahead = message.info, self._options.lookahead
-        self._speculating = info.lookahead(lookahead) > 0
-        self.query_one(ChatHeader).show(message.info)
-        for note in notes(info.lookahead(lookahead), wanted=lookahead, widest=info.widest):
+        info = message.info
+        lookahead = info.lookahead(self._options.answer_options(0))
+        self._speculating = lookahead > 0
+        self.query_one(ChatHeader).show(info)
+        for note in notes(lookahead, wanted=self._options.lookahead, widest=info.widest):
             self._transcript.add(Notice(f"note: {note}"))
         self._enter(State.READY)
         self._transcript.say_first(

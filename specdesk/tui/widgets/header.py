@@ -31,8 +31,8 @@ class ChatHeader(Horizontal):
         models = info.target.name
         if info.draft is not None:
             models += f" ⇐ {shortened(info.draft.name, beside=info.target.name)}"
-        k = info.lookahead(options.lookahead)
-        lookahead = f"K {k}" if k else "plain"
+        k = info.lookahead(options.answer_options(0))
+        lookahead = "plain" if k == 0 else "K auto" if options.lookahead is None else f"K {k}"
         if info.exact is not None:
             lookahead += "   exact"
         seed = "new each answer" if options.seed is None else str(options.seed)

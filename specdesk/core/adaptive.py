@@ -1,0 +1,165 @@
+"""Lookahead that pays: drafts as long as another token is worth more than the time it takes.
+
+With a rate of lambda tokens per second to be had, a second is worth lambda tokens. A draft of m tokens brings the sum
+of the probabilities that its first, its first two, ... stand, and costs the time a pass over 1 + m tokens takes beyond
+one over 1, plus that of drafting. The step with the largest difference is taken, and drafting goes on while some number
+of further tokens has a positive one. That is the rule that maximises the long-run rate if lambda is that rate, which is
+learned from the steps themselves (renewal-reward; Ross, Introduction to Probability Models, section 7.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specdesk.core.acceptance import Acceptance, Evidence
+from specdesk.core.costs import Costs
+from specdesk.core.drafters.protocol import Drafter, Prospect
+from specdesk.core.events import Outcome, Step
+from specdesk.core.lookahead import Plan
+from specdesk.core.verify import DraftToken
+
+_MARGIN: Final = 0.03
+"""Tokens that drafting must be worth more than plain decoding: what is learned is never quite right."""
+_CAUGHT_UP: Final = 4
+"""Unread tokens up to which reading them is part of a step, and no investment."""
+_EXPECTED: Final = 128
+"""Tokens an answer is expected to go on for at least, where no limit is nearer."""
+
+
+class _Outlook(NamedTuple):
+    """What a drafter is expected to bring."""
+
+    pace: float
+    """Tokens per second."""
+    n: int
+    """Tokens to draft at most."""
+
+
+class AdaptiveLookahead:
+    """Drafts as long as costs and learned acceptance say it pays, for one answer: a function of tokens and `costs`."""
+
+    def __init__(self, most: int, costs: Costs, acceptance: Acceptance) -> None:
+        """`most` tokens are drafted at most."""
+        self._most = most
+        self._costs = costs
+        self._acceptance = acceptance
+        acceptance.begin()
+        self._depth = 0
+        self._n_written = 0
+        self._pace = 0.0
+        self._pass_s: NDArray[np.float64] = np.empty(0)
+        self._prospect: Prospect | None = None
+        self._start: Evidence | None = None
+        self._trail: list[Evidence] = []
+        self._stand = 1.0
+        self._after_rejection = False
+
+    def plan(self, depth: int, room: int, prospects: Mapping[Drafter, Prospect]) -> Plan:
+        """The drafter and number of tokens that bring most tokens per second; none if plain decoding does."""
+        self._depth = depth
+        self._prospect = self._start = None
+        self._trail = []
+        self._stand = 1.0
+        most = min(self._most, room)
+        self._pass_s = np.array([self._costs.target_s(n, depth) for n in range(1, most + 2)])
+        plain = 1.0 / float(self._pass_s[0])
+        self._pace = plain * (1.0 + _MARGIN)
+        best = Plan(0, None, "no draft would pay" if prospects else "nothing to draft")
+        for drafter, prospect in prospects.items() if most else ():
+            outlook = self._of_known(prospect) if prospect.known else self._of_draws(prospect, room)
+            if outlook.pace > self._pace:
+                self._pace = outlook.pace
+                best = Plan(min(outlook.n, most, prospect.most), drafter, f"expected {outlook.pace / plain:.2f}x")
+                self._prospect, self._start = prospect, self._start_of(prospect)
+        return best
+
+    def takes(self, evidence: Evidence) -> bool:
+        """Whether a token that is offered like this is worth a place in the pass, alone or with some behind it."""
+        if self._prospect is None or self._start is None or len(self._trail) < len(self._prospect.known):
+            return True  # what is known was weighed before
+        self._acceptance.saw(self._trail[-1] if self._trail else self._start, evidence)
+        stand = self._stand * self._acceptance.of(evidence)
+        gains = stand * _sums(self._acceptance.after(evidence), len(self._pass_s) - 1 - len(self._trail))
+        return bool((gains > self._pace * self._further_s(n_drawn=1)).any())
+
+    def goes_on(self, draft: DraftToken) -> bool:
+        """Whether any number of further tokens is worth its time, now that this one is in."""
+        if draft.evidence is None or self._prospect is None:
+            return True
+        self._trail.append(draft.evidence)
+        self._stand *= self._acceptance.of(draft.evidence)
+        if len(self._trail) < len(self._prospect.known):
+            return True
+        if not self._prospect.n_unread:
+            return False
+        rate = self._acceptance.after(draft.evidence)
+        gains = self._stand * rate * _sums(rate, len(self._pass_s) - 1 - len(self._trail))
+        return bool((gains > self._pace * self._further_s(n_drawn=0)).any())
+
+    def learn(self, step: Step) -> None:
+        """Count what the step brought, at the costs that decisions are made with."""
+        self._n_written += len(step.tokens)
+        tested = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
+        for evidence, accepted in zip(self._trail, tested, strict=False):
+            self._acceptance.learn(evidence, accepted=accepted)
+        if step.drafted:
+            self._after_rejection = not all(tested)
+
+    def _further_s(self, n_drawn: int) -> NDArray[np.float64]:
+        """Seconds for 1, 2, ... tokens behind those in, of which `n_drawn` need no step of the draft model any more."""
+        n_in = len(self._trail)
+        step_s = self._costs.draft_s(1, self._depth)
+        more = np.arange(1, len(self._pass_s) - n_in)
+        further_s: NDArray[np.float64] = self._pass_s[n_in + 1 :] - self._pass_s[n_in] + (more - n_drawn) * step_s
+        return further_s
+
+    def _of_known(self, prospect: Prospect) -> _Outlook:
+        """The best beginning of tokens that are known beforehand."""
+        known = prospect.known[: len(self._pass_s) - 1]
+        tokens = 1.0 + np.cumsum(np.cumprod([self._acceptance.of(evidence) for evidence in known]))
+        paces = tokens / self._pass_s[1 : len(known) + 1]
+        n = int(paces.argmax()) + 1
+        # Behind all that are known a model may go on.
+        return _Outlook(float(paces[n - 1]), prospect.most if n == len(prospect.known) else n)
+
+    def _of_draws(self, prospect: Prospect, room: int) -> _Outlook:
+        """What is to be expected of a draft model that is stopped as soon as it is not sure enough.
+
+        Its first token is one of those it offered lately. It is taken, with the number behind it that is best, only if
+        that is worth its time; else the step is a plain one that cost a draft step.
+        """
+        step_s = self._costs.draft_s(1, self._depth)
+        read_s = self._costs.draft_s(prospect.n_unread, self._depth)
+        invests = prospect.n_unread > _CAUGHT_UP
+        plain_s = float(self._pass_s[0])
+        most = min(len(self._pass_s) - 1, prospect.most)
+        spent_s = self._pass_s[1 : most + 1] - plain_s + np.arange(most) * step_s
+        tokens, seconds = 1.0, plain_s + (step_s if invests else read_s)
+        for weight, evidence in self._acceptance.offers(self._start_of(prospect)):
+            gains = self._acceptance.of(evidence) * _sums(self._acceptance.after(evidence), most)
+            values = gains - spent_s / plain_s
+            n = int(values.argmax())
+            if values[n] > 0.0:
+                tokens += weight * gains[n]
+                seconds += weight * spent_s[n]
+        pace = tokens / seconds
+        # Reading what was missed pays if the tokens to come save as much time.
+        left = min(room + 1, max(_EXPECTED, self._n_written))
+        if invests and left * (plain_s - 1.0 / pace) < read_s:
+            return _Outlook(0.0, 0)
+        return _Outlook(pace, most)
+
+    def _start_of(self, prospect: Prospect) -> Evidence:
+        """What is known of a first token: behind a rejection the text is one where drafting is hard."""
+        start = prospect.start
+        return start._replace(level=start.level - 1) if self._after_rejection and not prospect.known else start
+
+
+def _sums(rate: float, most: int) -> NDArray[np.float64]:
+    """1, 1 + rate, 1 + rate + rate^2, ...: shape (most,)."""
+    sums: NDArray[np.float64] = np.cumsum(rate ** np.arange(most))
+    return sums

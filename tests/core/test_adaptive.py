@@ -1,0 +1,218 @@
+"""The lookahead that pays: simulated answers in which every cost and every chance of acceptance is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from specdesk.core.acceptance import Acceptance, Evidence
+from specdesk.core.adaptive import AdaptiveLookahead
+from specdesk.core.costs import Costs
+from specdesk.core.drafters.protocol import Draw, Prospect
+from specdesk.core.events import AnswerToken, DraftedToken, Outcome, Source, Step
+from specdesk.core.law import Law
+from specdesk.core.lookahead import MOST_ADAPTIVE, Lookahead
+from specdesk.core.verify import DraftToken
+from specdesk.core.warp import certain
+from tests.toy.costs import costs
+
+SURE = Evidence("model", 1, 0.95)
+UNSURE = Evidence("model", 0, 0.4)
+Offer = Callable[[int], tuple[Evidence, float]]
+"""What a draft model offers at a position of the answer, and the chance that it stands."""
+
+
+class Named:
+    """A drafter by name alone: what it would propose is simulated."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def begin(self, committed: Sequence[int], law: Law) -> None: ...
+
+    def prospect(self, committed: Sequence[int]) -> Prospect | None: ...
+
+    def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
+        return iter(())
+
+    def settle(self, length: int) -> None: ...
+
+
+MODEL, SUFFIX = Named("model"), Named("suffix")
+
+
+@dataclass
+class Run:
+    """A simulated answer: what it took in plain tokens' time, and the tokens of each draft."""
+
+    seconds: float
+    drafted: list[int]
+    n_asked: int
+
+    @property
+    def mean_k(self) -> float:
+        return sum(self.drafted) / len(self.drafted)
+
+
+def answer(
+    here: Costs,
+    offer: Offer,
+    n: int = 160,
+    *,
+    n_prompt: int = 20,
+    lookahead: Lookahead | None = None,
+    seed: int = 0,
+) -> Run:
+    """Write n tokens with a draft model that makes these offers, whose cache holds nothing at first."""
+    lookahead = lookahead or AdaptiveLookahead(MOST_ADAPTIVE, here, Acceptance())
+    luck = np.random.default_rng(seed).random(n)
+    run = Run(0.0, [], 0)
+    written, n_read = 0, 0
+    while written < n:
+        depth = n_prompt + written
+        prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=depth - n_read)
+        plan = lookahead.plan(depth, n - written - 1, {MODEL: prospect})
+        stood: list[bool] = []
+        if plan.n_draft:
+            run.n_asked += 1
+            run.seconds += here.draft_s(depth - n_read, depth)
+            n_read = depth
+            while True:
+                evidence, chance = offer(written + len(stood))
+                if not lookahead.takes(evidence):
+                    break
+                stood.append(bool(luck[written + len(stood)] < chance))
+                if not lookahead.goes_on(DraftToken(0, certain(0), evidence)) or len(stood) == plan.n_draft:
+                    break
+                run.seconds += here.draft_s(1, depth)
+        n_accepted = next((i for i, one in enumerate(stood) if not one), len(stood))
+        run.seconds += here.target_s(1 + len(stood), depth)
+        run.drafted.append(len(stood))
+        lookahead.learn(step(stood, n_accepted))
+        written += n_accepted + 1
+        n_read = min(n_read + max(0, len(stood) - 1), n_prompt + written - 1)
+    return run
+
+
+def step(stood: Sequence[bool], n_accepted: int) -> Step:
+    outcomes = [
+        Outcome.ACCEPTED if i < n_accepted else Outcome.REJECTED if i == n_accepted else Outcome.IGNORED
+        for i in range(len(stood))
+    ]
+    return Step(
+        index=0,
+        lookahead=len(stood),
+        reason="",
+        drafter="model" if stood else None,
+        parity="",
+        drafted=tuple(DraftedToken(0, "", 1.0, 1.0, outcome) for outcome in outcomes),
+        tokens=tuple(AnswerToken(0, "", Source.PLAIN, 1.0, 0.0) for _ in range(n_accepted + 1)),
+        deltas=(),
+        draft_s=0.0,
+        target_s=0.0,
+        step_s=0.0,
+    )
+
+
+def always(evidence: Evidence, chance: float) -> Offer:
+    return lambda _: (evidence, chance)
+
+
+def test_where_wide_passes_are_cheap_a_good_draft_is_used_at_length() -> None:
+    run = answer(costs(0.05, 0.05), always(SURE, 0.98))
+    assert run.seconds < 160 / 3
+    assert run.mean_k > 6
+
+
+def test_easy_text_gets_longer_drafts_than_hard_text() -> None:
+    easy, hard = (answer(costs(0.1, 0.05), always(e, c)) for e, c in ((SURE, 0.95), (UNSURE, 0.4)))
+    assert easy.mean_k > 2 * hard.mean_k
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.8, 0.95])
+def test_within_a_tenth_of_the_best_fixed_length(chance: float) -> None:
+    from specdesk.core.lookahead import FixedLookahead
+
+    def total(make: Callable[[], Lookahead]) -> float:
+        return sum(answer(here, always(SURE, chance), lookahead=make(), seed=seed).seconds for seed in range(6))
+
+    here = costs(0.15, 0.08)
+    best = min(total(lambda k=k: FixedLookahead(k)) for k in range(9))  # type: ignore[misc]
+    assert total(lambda: AdaptiveLookahead(MOST_ADAPTIVE, here, Acceptance())) < 1.1 * best
+
+
+def test_a_draft_as_large_as_the_target_is_not_touched() -> None:
+    run = answer(costs(0.3, 1.0), always(SURE, 0.98))
+    assert run.n_asked == 0
+    assert run.seconds == pytest.approx(160)
+
+
+def test_where_every_token_of_a_pass_costs_as_much_as_a_pass_nothing_is_drafted() -> None:
+    assert answer(costs(0.9, 0.2), always(SURE, 0.98)).n_asked == 0
+
+
+@pytest.mark.parametrize("guess", [SURE, UNSURE], ids=["that thinks itself sure", "that does not"])
+def test_a_useless_draft_costs_little(guess: Evidence) -> None:
+    run = answer(costs(0.15, 0.1, read_s=0.03), always(guess, 0.0))
+    assert run.seconds < 1.05 * 160
+
+
+def test_an_unsure_token_is_left_out_where_a_wider_pass_is_dear() -> None:
+    """Every other token is unsure: it ends the draft before it, not behind it."""
+    run = answer(costs(0.5, 0.02), lambda at: (SURE, 1.0) if at % 6 else (UNSURE, 0.1))
+    assert run.seconds < 0.75 * 160
+
+
+def test_a_long_prompt_is_not_read_for_a_short_answer() -> None:
+    offer, here = always(SURE, 0.9), costs(0.1, 0.1, read_s=0.05)
+    assert answer(here, offer, 16, n_prompt=2000).n_asked == 0
+    assert answer(here, offer, 400, n_prompt=40).n_asked > 0
+
+
+def test_the_same_tokens_give_the_same_plans() -> None:
+    offer = always(SURE, 0.8)
+    assert answer(costs(0.1, 0.1), offer).drafted == answer(costs(0.1, 0.1), offer).drafted
+
+
+def test_what_was_learned_in_one_answer_helps_the_next() -> None:
+    known = Acceptance()
+    here = costs(0.15, 0.1, read_s=0.03)
+    runs = [answer(here, always(SURE, 0.0), lookahead=AdaptiveLookahead(MOST_ADAPTIVE, here, known)) for _ in range(3)]
+    assert runs[-1].seconds <= runs[0].seconds
+    assert runs[-1].seconds < 1.02 * 160
+
+
+def test_the_room_is_respected() -> None:
+    for room in (0, 1, 3):
+        lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.0, 0.01), Acceptance())
+        plan = lookahead.plan(10, room, {MODEL: Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)})
+        assert plan.n_draft == room
+
+
+def test_known_tokens_are_taken_as_far_as_they_pay() -> None:
+    """A staircase: four tokens cost hardly more than two, five much more."""
+    levels = [Evidence("suffix", level, 0.9) for level in range(8)]
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.25), Acceptance())
+    plan = lookahead.plan(10, 100, {SUFFIX: Prospect(8, levels[0], tuple(levels))})
+    assert plan.drafter is SUFFIX
+    assert 2 <= plan.n_draft <= 8
+
+
+def test_what_pays_more_is_chosen() -> None:
+    model = Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)
+    for chance, chosen in ((0.1, MODEL), (0.99, SUFFIX)):
+        known = tuple(Evidence("suffix", level, chance) for level in range(8))
+        lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1), Acceptance())
+        assert lookahead.plan(10, 100, {MODEL: model, SUFFIX: Prospect(8, known[0], known)}).drafter is chosen
+
+
+def test_a_plan_says_what_is_expected() -> None:
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.05, 0.05), Acceptance())
+    prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)
+    assert lookahead.plan(10, 100, {MODEL: prospect}).reason.startswith("expected ")
+    assert lookahead.plan(10, 100, {}).reason == "nothing to draft"
+    dear = AdaptiveLookahead(MOST_ADAPTIVE, costs(1.0, 1.0), Acceptance())
+    assert dear.plan(10, 100, {MODEL: prospect}).reason == "no draft would pay"

@@ -1,0 +1,165 @@
+"""As many drafts as pay, on the real llama.cpp: costs measured once, the same seed the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specdesk.core.events import Event, Step
+from specdesk.core.interrupted import Interrupted
+from specdesk.core.names import DrafterName, RuleName
+from specdesk.core.sampling import Sampling
+from specdesk.engine import calibrate
+from specdesk.engine.client import AnswerOptions, Engine, Message
+from specdesk.engine.stop import StopFlag
+from specdesk.paths import profiles_dir
+from specdesk.settings import EngineSettings
+from tests.answers import fold
+from tests.tiny.gguf_models import TinyPair
+
+ASKED = [Message("user", "Name three colours. " * 9)]
+AUTO = AnswerOptions(Sampling(0.8), seed=3, max_tokens=80)
+
+
+def opened(pair: TinyPair, notices: list[str] | None = None, *, exact: bool = False, speculate: bool = True) -> Engine:
+    settings = EngineSettings(
+        pair.target, pair.draft if speculate else None, 1024, n_threads=1, exact=exact, speculate=speculate
+    )
+    return Engine(settings, (notices if notices is not None else []).append, StopFlag())
+
+
+def steps(events: Sequence[Event]) -> list[Step]:
+    return [event for event in events if isinstance(event, Step)]
+
+
+def trace(engine: Engine, options: AnswerOptions) -> list[tuple[str | None, int, tuple[int, ...], str]]:
+    """What E7 calls the accept/reject trace: everything about the steps but their times."""
+    return [
+        (step.drafter, step.lookahead, tuple(token.id for token in step.tokens), step.reason)
+        for step in steps(list(engine.chat(ASKED, options)))
+    ]
+
+
+@pytest.fixture(autouse=True)
+def every_measurement_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "_WORTH_A_WORD_S", 0.0)
+
+
+def measured(notices: Sequence[str]) -> int:
+    return sum("measuring" in notice for notice in notices)
+
+
+def test_costs_are_measured_once_and_kept(quantized_pair: TinyPair) -> None:
+    first: list[str] = []
+    second: list[str] = []
+    with opened(quantized_pair, first), opened(quantized_pair, second):
+        pass
+    assert (measured(first), measured(second)) == (2, 0)
+    assert len(list(profiles_dir().glob("costs-*.json"))) == 2
+
+
+def test_plain_decoding_measures_nothing(quantized_pair: TinyPair) -> None:
+    notices: list[str] = []
+    with opened(quantized_pair, notices, speculate=False) as engine:
+        events = list(engine.chat(ASKED, replace(AUTO, lookahead=0)))
+    assert notices == [] or measured(notices) == 0
+    assert all(step.plain and step.plain_s is None for step in steps(events))
+    assert not profiles_dir().exists()
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"format": 1}', "NaN"])
+def test_a_damaged_record_is_measured_anew(quantized_pair: TinyPair, damage: str) -> None:
+    with opened(quantized_pair):
+        pass
+    for path in profiles_dir().glob("*.json"):
+        path.write_text(damage)
+    notices: list[str] = []
+    with opened(quantized_pair, notices) as engine:
+        assert fold(engine.chat(ASKED, AUTO)).token_ids
+    assert measured(notices) == 2
+
+
+def test_what_takes_no_time_is_not_worth_a_word(quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "_WORTH_A_WORD_S", 60.0)
+    notices: list[str] = []
+    with opened(quantized_pair, notices):
+        pass
+    assert measured(notices) == 0
+
+
+def test_measuring_can_be_stopped(quantized_pair: TinyPair) -> None:
+    stop = StopFlag()
+
+    def notify(text: str) -> None:
+        if "measuring" in text:
+            stop.set()
+
+    with pytest.raises(Interrupted):
+        Engine(EngineSettings(quantized_pair.target, quantized_pair.draft, 512, n_threads=1), notify, stop)
+    assert not list(profiles_dir().glob("costs-*.json"))
+
+
+@pytest.mark.parametrize("rule", list(RuleName))
+def test_the_same_seed_gives_the_same_steps(quantized_pair: TinyPair, rule: RuleName) -> None:
+    """Whatever the clock says, and whatever was answered in between."""
+    seeded = replace(AUTO, verify=rule, repeatable=True)
+    with opened(quantized_pair) as engine:
+        once = trace(engine, seeded)
+        trace(engine, replace(AUTO, seed=8))
+    with opened(quantized_pair) as engine:
+        trace(engine, replace(AUTO, seed=9))
+        assert trace(engine, seeded) == once
+
+
+def test_exact_mode_writes_the_plain_answer(quantized_pair: TinyPair) -> None:
+    with opened(quantized_pair, exact=True) as engine:
+        for sampling in (Sampling(0.0), Sampling(0.8)):
+            options = replace(AUTO, sampling=sampling, verify=RuleName.COUPLED, max_tokens=200)
+            plain = fold(engine.chat(ASKED, replace(options, lookahead=0))).token_ids
+            for drafter in DrafterName:
+                events = list(engine.chat(ASKED, replace(options, drafter=drafter)))
+                assert [token.id for step in steps(events) for token in step.tokens] == plain, drafter
+                assert max(1 + len(step.drafted) for step in steps(events)) <= (engine.info.widest or 0)
+
+
+def test_text_seen_before_is_drafted_without_a_draft_model(
+    quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "find_costs", cheap_width)
+    settings = EngineSettings(quantized_pair.target, None, 1024, n_threads=1)
+    with Engine(settings, lambda _: None, StopFlag()) as engine:
+        events = list(engine.chat(ASKED, replace(AUTO, sampling=Sampling(0.0), max_tokens=200)))
+    assert {step.drafter for step in steps(events)} <= {None, "suffix"}
+    assert sum(len(step.drafted) for step in steps(events)) > 0
+
+
+def cheap_width(*_args: object, **_options: object) -> object:
+    """Costs of a machine on which wide passes cost hardly more than narrow ones."""
+    from tests.toy.costs import SIZES, flat
+
+    return flat([1.0 + 0.01 * n for n in SIZES])
+
+
+def test_what_was_learned_is_kept_for_the_next_run(quantized_pair: TinyPair) -> None:
+    with opened(quantized_pair) as engine:
+        list(engine.chat(ASKED, replace(AUTO, repeatable=True)))
+    assert not list(profiles_dir().glob("acceptance-*.json"))
+
+
+def test_a_step_tells_what_plain_decoding_costs(quantized_pair: TinyPair) -> None:
+    with opened(quantized_pair) as engine:
+        events = steps(list(engine.chat(ASKED, replace(AUTO, lookahead=3))))
+    assert all(step.plain_s is not None and step.plain_s > 0 for step in events)
+
+
+def test_measured_costs_ascend_with_depth_and_hold_every_size(quantized_pair: TinyPair, tmp_path: Path) -> None:
+    from specdesk.engine.llama import LlamaLM, LoadOptions
+
+    with LlamaLM(quantized_pair.target, LoadOptions(64, 1, 0), StopFlag()) as lm:
+        found = calibrate.measure(lm, calibrate.TARGET_SIZES, lambda _: None, every_row=True)
+        assert list(lm.ids) == []
+    assert found.sizes == calibrate.TARGET_SIZES
+    assert found.seconds(1, 1000) >= found.seconds(1, 0) > 0
