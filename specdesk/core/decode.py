@@ -107,7 +107,8 @@ def decode(
             start = depth - law.answer_start
             prospects = _prospects(drafters, committed)
             plan = lookahead.plan(depth, _room(text, target, depth), prospects)
-            drafts = _draft(plan, committed, vocabulary, lookahead, partial(_propose, rule, lookahead, start))
+            offers: list[Evidence] = []
+            drafts = _draft(plan, committed, vocabulary, lookahead, partial(_propose, rule, lookahead, start, offers))
             drafted = clock()
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
@@ -134,6 +135,7 @@ def decode(
                 target_s=passed - drafted,
                 step_s=clock() - started,
                 plain_s=None if costs is None else costs.plain_s(depth),
+                n_offered=len(offers),
             )
             lookahead.learn(step)
             if costs is not None:
@@ -189,8 +191,15 @@ def _draft(
 
 
 def _propose(
-    rule: Rule, lookahead: Lookahead, start: int, q: Distribution, index: int, evidence: Evidence
+    rule: Rule,
+    lookahead: Lookahead,
+    start: int,
+    offers: list[Evidence],
+    q: Distribution,
+    index: int,
+    evidence: Evidence,
 ) -> int | None:
+    offers.append(evidence)
     return rule.propose(q, start + index) if lookahead.takes(evidence) else None
 
 

@@ -112,6 +112,8 @@ class Step:
     """The whole step. The time between steps, which the reader of the events takes, is in none."""
     plain_s: float | None = None
     """What a token by plain decoding takes here and now, by the measured costs; None where none were measured."""
+    n_offered: int = 0
+    """Tokens the drafter offered, with the one that was not worth drawing: a draft model took a pass for each."""
 
     @property
     def n_accepted(self) -> int:

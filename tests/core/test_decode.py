@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
+from specdesk.core.acceptance import Evidence
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
-from specdesk.core.drafters.protocol import Draw, Prospect
+from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
 from specdesk.core.lm import Logits
+from specdesk.core.lookahead import Plan
 from specdesk.core.names import RuleName
 from specdesk.core.rules import PARITY, PLAIN_PARITY
 from specdesk.core.sampling import Sampling
@@ -21,7 +23,7 @@ from specdesk.core.warp import certain
 from tests.answers import fold, ids, reason
 from tests.answers import text as text_of
 from tests.toy.drafters import SURE
-from tests.toy.models import ByteVocabulary, ToyLM, events, random_logits, written
+from tests.toy.models import ByteVocabulary, EveryStep, ToyLM, events, random_logits, written
 
 GREEDY = Sampling(0.0)
 OPEN = Sampling(1.0, 0, 1.0, 0.0)
@@ -335,3 +337,33 @@ def test_a_draft_whose_context_is_full_goes_on_with_the_latter_half() -> None:
     prospect = drafter.prospect(longer)
     assert prospect is not None
     assert (prospect.most, prospect.n_unread) == (4, 1)
+
+
+class Unwilling(EveryStep):
+    """Takes two tokens of each draft and refuses what is offered then, before it is drawn."""
+
+    def __init__(self) -> None:
+        super().__init__(5)
+        self._taken = 0
+
+    def plan(self, depth: int, room: int, prospects: Mapping[Drafter, Prospect]) -> Plan:
+        self._taken = 0
+        return super().plan(depth, room, prospects)
+
+    def takes(self, evidence: Evidence) -> bool:
+        self._taken += 1
+        return self._taken <= 2
+
+
+def test_a_token_that_was_offered_and_not_drawn_is_counted() -> None:
+    """What a draft model's passes are counted by."""
+    steps = [
+        event
+        for event in events(Task([1, 2, 3], OPEN, 20), toy(), toy(noise=0.3), 5, lookahead=Unwilling())
+        if isinstance(event, Step)
+    ]
+    roomy = [step for step in steps if step.lookahead == 5]
+    assert {(step.n_offered, len(step.drafted)) for step in roomy} == {(3, 2)}
+    assert steps[-1].n_offered <= 3
+    plain_steps = [event for event in events(Task([1, 2, 3], OPEN, 5), toy(), None, 0) if isinstance(event, Step)]
+    assert {step.n_offered for step in plain_steps} == {0}
