@@ -10,14 +10,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
+from specdesk.core.agreement import agreement
 from specdesk.core.closeness import Closeness, closeness
+from specdesk.core.costs import PairCosts
 from specdesk.core.events import Event
+from specdesk.core.law import Law
+from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import find_pair_costs
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.experience import Experience
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.machine import machine
 from specdesk.engine.native_log import native_log
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
@@ -62,6 +67,8 @@ class EngineInfo:
     n_threads: int
     exact: Invariance | None = None
     """What exact mode found and set; None where it is off."""
+    costs: PairCosts | None = None
+    """What passes of the pair cost when that was measured; None where nothing is to be drafted."""
 
     def lookahead(self, options: AnswerOptions) -> int:
         """At most how many tokens are drafted per pass of an answer.
@@ -134,6 +141,7 @@ class Engine:
             settings.n_ctx,
             n_threads,
             exact,
+            measured,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -164,6 +172,25 @@ class Engine:
         Raises: ModelError if the template fails; Interrupted if stopped.
         """
         return closeness(self._session.target, self._session.chat_ids(messages), answer, at, tokens, width)
+
+    def agreement(self, messages: Sequence[Message], answer: Sequence[int], sampling: Sampling) -> list[float]:
+        """How likely each token of an answer, given as ids, would be accepted from the draft model, sampled like that.
+
+        Raises: ValueError without a draft model; ModelError if the template fails; Interrupted if stopped.
+        """
+        session = self._session
+        if session.draft is None:
+            raise ValueError("there is no draft model")
+        prompt = session.chat_ids(messages)
+        return agreement(session.target, session.draft, prompt, answer, Law(sampling, answer_start=len(prompt)))
+
+    def forget(self) -> None:
+        """Draft from here on as for a first answer; the target keeps its cache."""
+        self._session.forget()
+
+    def machine(self) -> dict[str, object]:
+        """The processor, the devices and the build of llama.cpp, as JSON data."""
+        return machine()
 
     def close(self) -> None:
         """Free the models, and keep what was learned of them. May be called twice."""

@@ -211,6 +211,18 @@ class Session:
             self._grammar[1].close()
             self._grammar = None
 
+    def forget(self) -> None:
+        """Draft from here on as for a first answer: what was learned is forgotten, the draft's cache empty.
+
+        The target's cache stays, so that a prompt that is asked again is not read again.
+        """
+        self._costs = None if self._measured is None else Costs(self._measured)
+        self._acceptance = Acceptance()
+        self._suffix = SuffixDrafter()
+        if self.draft is not None:
+            self.draft.truncate(0)
+            self._model = ModelDrafter(self.draft)
+
     def close(self) -> None:
         """Free both models."""
         self._closed = True

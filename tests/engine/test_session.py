@@ -364,3 +364,22 @@ def test_a_closed_session_answers_nothing(tiny_pair: TinyPair, open_session: Ope
     session.close()
     with pytest.raises(ValueError, match="closed"):
         session.raw_ids("Hello")
+
+
+def test_what_is_forgotten_is_drafted_as_for_a_first_answer(session: Session) -> None:
+    prompt = session.chat_ids(HELLO)
+    first = [event for event in session.answer(prompt, WARM) if isinstance(event, Step)]
+    assert session.draft is not None
+    assert session.draft.ids
+    session.forget()
+    assert not session.draft.ids
+    assert len(session.target.ids) >= len(prompt) - 1
+    again = list(session.answer(prompt, WARM))
+    assert isinstance(again[0], PromptRead)
+    assert again[0].n_reused == len(prompt) - 1
+    steps = [event for event in again if isinstance(event, Step)]
+    assert [step.drafted for step in steps] == [step.drafted for step in first]
+
+
+def test_without_a_draft_there_is_little_to_forget(tiny_pair: TinyPair, open_session: OpenSession) -> None:
+    open_session(tiny_pair.target, None).forget()
