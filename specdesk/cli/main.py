@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from specdesk import __version__
+from specdesk.cli.bench import bench
 from specdesk.cli.chat import chat
 from specdesk.cli.console import give_up_stdout, mend_streams, say
 from specdesk.cli.download import download
@@ -51,6 +52,7 @@ def build_app() -> typer.Typer:
     app.command()(chat)
     app.command()(download)
     app.command()(prove)
+    app.command()(bench)
     return app
 
 
