@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from specdesk.core.costs import PairCosts
 from specdesk.core.events import StopReason
-from specdesk.core.tally import Tally
+from specdesk.core.tally import MIN_TOKENS, Tally
 
 ENDINGS: Final = {
     StopReason.EOG: "",
@@ -15,6 +16,11 @@ ENDINGS: Final = {
     StopReason.CANCELLED: "stopped",
 }
 """How an answer ended; nothing to say where the model ended it itself."""
+
+
+_SELDOM: Final = 0.15
+"""Draft tokens per token of an answer below which speculation hardly took part."""
+_WIDE: Final = 4
 
 
 def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str]:
@@ -32,7 +38,22 @@ def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str
     return [f"exact mode: {reason}, so at most {lookahead} are drafted, not {wanted}"]
 
 
-SLOWER: Final = "slower than plain, here: a smaller -k may help, -k 0 is plain"
+def seldom_paid(tally: Tally, costs: PairCosts | None) -> str | None:
+    """Why hardly anything was drafted although there is a draft model, in what was measured; None where much was."""
+    if costs is None or costs.draft is None or tally.generated_tokens < MIN_TOKENS:
+        return None
+    if tally.drafted > _SELDOM * tally.generated_tokens:
+        return None
+    plain_s = costs.target.seconds(1, 0)
+    step, wide = costs.draft.seconds(1, 0) / plain_s, costs.target.seconds(_WIDE, 0) / plain_s
+    measured = (
+        f"a draft step takes {step:.0%} of a plain token's time, a pass over {_WIDE} tokens {wide:.1f} times as much"
+    )
+    stood = "" if acceptance(tally) is None else f", and of those drafted {acceptance(tally)} stood"
+    return f"drafting seldom pays here: {measured}{stood}"
+
+
+SLOWER: Final = "slower than plain, here; -k 0 is plain"
 
 
 def acceptance(tally: Tally) -> str | None:

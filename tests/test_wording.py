@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from specdesk.core.costs import PairCosts
+from specdesk.core.events import Outcome
 from specdesk.core.lookahead import most_drafted
-from specdesk.wording import notes
+from specdesk.core.tally import Tally
+from specdesk.wording import notes, seldom_paid
+from tests.toy.costs import flat
 
 
 def test_a_limited_lookahead_names_the_width_and_what_is_left_of_it() -> None:
@@ -14,3 +20,27 @@ def test_a_limited_lookahead_names_the_width_and_what_is_left_of_it() -> None:
 
 def test_nothing_is_said_where_all_is_as_wanted() -> None:
     assert notes(4, wanted=4, widest=None) == notes(2, wanted=2, widest=3) == []
+
+
+def tally_of(drafted: int, accepted: int, generated: int) -> Tally:
+    outcomes = Counter({Outcome.ACCEPTED: accepted, Outcome.REJECTED: drafted - accepted})
+    return Tally(generated_tokens=generated, outcomes=outcomes)
+
+
+def test_why_hardly_anything_was_drafted_is_said_in_measured_figures() -> None:
+    costs = PairCosts(flat([1.0, 1.7, 2.4, 2.9], (1, 2, 3, 4)), flat([0.3], (1,)))
+    said = seldom_paid(tally_of(0, 0, 100), costs)
+    assert said is not None
+    assert "a draft step takes 30% of a plain token's time" in said
+    assert "a pass over 4 tokens 2.9 times" in said
+    assert "stood" not in said
+    said = seldom_paid(tally_of(10, 1, 100), costs)
+    assert said is not None
+    assert said.endswith("and of those drafted 1 of 10 (10%) stood")
+
+
+def test_nothing_is_said_where_drafting_took_part_or_there_is_no_draft_model() -> None:
+    target, draft = flat([1.0, 1.1], (1, 2)), flat([0.1], (1,))
+    assert seldom_paid(tally_of(80, 60, 100), PairCosts(target, draft)) is None
+    assert seldom_paid(tally_of(0, 0, 100), PairCosts(target)) is None
+    assert seldom_paid(tally_of(0, 0, 100), None) is None

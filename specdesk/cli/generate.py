@@ -18,7 +18,7 @@ from specdesk.core.events import PromptRead, Step, StopReason
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED, GenerationError
 from specdesk.settings import EngineSettings
-from specdesk.wording import notes
+from specdesk.wording import notes, seldom_paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,8 @@ def generate(
             print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
         say(summary_line(answer.tally, reason))
+        if options.lookahead is None and (why := seldom_paid(answer.tally, engine.info.costs)) is not None:
+            say(why)
         if options.grammar is not None and reason in (StopReason.LENGTH, StopReason.CONTEXT):
             raise GenerationError("the answer ends before it is complete by the grammar", "raise -n or --ctx")
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0
