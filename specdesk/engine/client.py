@@ -116,7 +116,7 @@ class Engine:
             # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
             speculates = settings.speculate and (exact is None or exact.width > 1)
             if settings.draft is not None and speculates:
-                draft_options = LoadOptions(settings.n_ctx, n_threads, draft_layers)
+                draft_options = LoadOptions(settings.n_ctx, n_threads, draft_layers, within_training=True)
                 draft = models.enter_context(LlamaLM(settings.draft, draft_options, stop))
                 check_pair(target, draft)
             if speculates:
@@ -235,7 +235,10 @@ def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str
     if n_ctx > target.n_ctx_train:
         yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
     if draft is not None and draft.n_ctx_train < min(n_ctx, target.n_ctx_train):
-        yield f"{draft.name} was trained for {draft.n_ctx_train} tokens: beyond them fewer drafts will be accepted"
+        yield (
+            f"{draft.name} was trained for {draft.n_ctx_train} tokens: where the text is longer it drafts from "
+            f"the last {draft.n_ctx_train // 2} to {draft.n_ctx_train} of it"
+        )
     if target.chat_template is None:
         yield f"{target.name} has no chat template: prompts are sent as they are"
 

@@ -52,6 +52,8 @@ class LoadOptions:
     cache_type_v: CacheType = CacheType.F16
     repack: bool = True
     """Whether weights are laid out anew for faster products on this CPU."""
+    within_training: bool = False
+    """Whether the cache is to hold no more tokens than the model was trained for, whatever `n_ctx` says."""
     n_sequences: int = 1
     """How many texts the cache can hold beside each other; all but the first only through `LlamaLM.put_cells`."""
 
@@ -67,7 +69,8 @@ class LlamaLM:
         """
         self.weights = weights or Weights(path, options.n_gpu_layers, stop, repack=options.repack)
         self._owns_weights = weights is None
-        self.options = options
+        n_ctx = min(options.n_ctx, self.weights.n_ctx_train) if options.within_training else options.n_ctx
+        self.options = replace(options, n_ctx=n_ctx)
         self._stop = stop
         self._ids: list[int] = []
         self._batch = _Batch(N_BATCH)
@@ -84,7 +87,7 @@ class LlamaLM:
 
         Raises ModelError if it does not fit into memory.
         """
-        options = replace(self.options, n_ctx=n_ctx, n_sequences=n_sequences)
+        options = replace(self.options, n_ctx=n_ctx, within_training=False, n_sequences=n_sequences)
         return LlamaLM(self.path, options, self._stop, self.weights)
 
     @property

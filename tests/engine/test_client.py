@@ -106,6 +106,20 @@ class TestNotices:
         said = [notice for notice in notices if f"--ctx {n_ctx}" in notice and "(256)" in notice]
         assert len(said) == n_notices
 
+    def test_a_draft_trained_for_less_than_the_text(self, write_model: WriteModel, open_engine: OpenEngine) -> None:
+        """The answer goes on far beyond the draft's context, and drafts go on to be accepted."""
+        notices: list[str] = []
+        target = write_model(replace(TARGET, n_ctx_train=1024))
+        draft = write_model(replace(DRAFT, n_ctx_train=128))
+        engine = open_engine(target, draft, n_ctx=1024, notices=notices)
+        assert sum("the last 64 to 128 of it" in notice for notice in notices) == 1
+        options = AnswerOptions(Sampling(1.0), seed=1, lookahead=3, max_tokens=600)
+        steps = [event for event in engine.complete("Once upon", options) if isinstance(event, Step)]
+        assert sum(len(step.tokens) for step in steps) == 600
+        late = [step for step in steps[len(steps) // 2 :] if step.drafted]
+        assert len(late) > 50
+        assert sum(step.n_accepted for step in late) > 0.4 * sum(len(step.drafted) for step in late)
+
     def test_a_model_without_a_chat_template(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
         notices: list[str] = []
         open_engine(tiny_pair.target, notices=notices)
