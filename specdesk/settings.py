@@ -16,7 +16,7 @@ class EngineSettings:
 
     target: Path
     draft: Path | None = None
-    """None: plain decoding."""
+    """None: only text that was seen before is drafted, or that a grammar forces."""
     n_ctx: int = DEFAULT_N_CTX
     """Tokens each model's cache can hold."""
     n_threads: int | None = None
@@ -28,4 +28,6 @@ class EngineSettings:
     exact: bool = False
     """Verify only in passes that compute, bit for bit, what one-token passes compute."""
     speculate: bool = True
-    """Whether anything is to be drafted at all; what passes cost is measured then."""
+    """Whether anything is to be drafted at all."""
+    measure: bool = True
+    """Whether what passes cost is measured, where anything is to be drafted."""

@@ -24,7 +24,7 @@ def machine_facts(engine: Engine) -> dict[str, object]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
-        "load": list(os.getloadavg()),
+        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

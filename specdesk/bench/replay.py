@@ -19,7 +19,6 @@ from typing import Any, Final
 import numpy as np
 
 from specdesk.core.costs import PairCosts
-from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.lookahead import MOST_ADAPTIVE
 
 FIXED: Final = (0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 15)
@@ -36,8 +35,8 @@ class Drafting:
     drafter: str | None
     """None where nothing was drafted."""
     n_drafted: int
-    n_offered: int
-    """Those that a drafter offered: a draft model took a pass for each, also for one that was not worth drawing."""
+    n_draft_passes: int
+    """Passes of the draft model, also for a token that was not worth drawing."""
     n_accepted: int
     n_written: int
     """Tokens of the answer."""
@@ -128,10 +127,9 @@ def ran_s(passes: Passes, steps: Sequence[Drafting]) -> float:
     for step in steps:
         seconds += passes.target_s(at, step.n_drafted)
         n_text = passes.n_prompt + at
-        # Known text is always worth drawing; where nothing came of an offer it was the model's.
-        if step.n_offered and step.drafter in (ModelDrafter.name, None):
-            seconds += passes.read_s(at, n_text - n_read) + passes.draft_s(at, step.n_offered - 1)
-            n_read = n_text + step.n_offered - 1
+        if step.n_draft_passes:
+            seconds += passes.read_s(at, n_text - n_read) + passes.draft_s(at, step.n_draft_passes - 1)
+            n_read = n_text + step.n_draft_passes - 1
         at += step.n_written
         n_read = min(n_read, passes.n_prompt + at - 1)
     return seconds

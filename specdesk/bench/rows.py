@@ -83,7 +83,7 @@ class Row:
 
 def drafting_of(step: Step) -> Drafting:
     """What a step drafted."""
-    return Drafting(step.drafter, len(step.drafted), step.n_offered, step.n_accepted, len(step.tokens))
+    return Drafting(step.drafter, len(step.drafted), step.n_draft_passes, step.n_accepted, len(step.tokens))
 
 
 def by_position(steps: Sequence[Step]) -> tuple[tuple[int, int], ...]:

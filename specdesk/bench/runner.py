@@ -6,8 +6,8 @@ finds it in the cache, the plain ones and the others alike.
 
 Before each run everything that earlier ones left for drafting is forgotten: the draft model's cache is emptied, and so
 are the index of text seen before and what was learned of acceptance and of the machine's speed. An answer is thus timed
-like the first one after loading, and a repetition does not profit from the run before. Within a conversation of several
-turns nothing is forgotten, as in a chat.
+like the first one ever of this pair on this machine: what later ones gain by experience is left out. Within a
+conversation of several turns nothing is forgotten, as in a chat.
 """
 
 from __future__ import annotations
@@ -112,16 +112,17 @@ class _Replays:
     def __init__(self, engine: Engine, effort: Effort) -> None:
         self._engine = engine
         self._sampling = effort.sampling
-        self._known: dict[tuple[int, ...], list[float]] = {}
+        self._known: dict[tuple[int, ...], list[float] | None] = {}
 
     def regret(self, messages: Sequence[Message], row: Row) -> Regret | None:
-        """None without a draft model."""
+        """None without a draft model, and for a text that it cannot read as a whole."""
         costs = self._engine.info.costs
         if costs is None or costs.draft is None:
             return None
         if row.token_ids not in self._known:
             self._known[row.token_ids] = self._engine.agreement(messages, row.token_ids, self._sampling)
-        return regret(costs, row.prompt_tokens, self._known[row.token_ids], row.steps)
+        stands = self._known[row.token_ids]
+        return None if stands is None else regret(costs, row.prompt_tokens, stands, row.steps)
 
 
 def _read(engine: Engine, prompt: Prompt, effort: Effort) -> None:

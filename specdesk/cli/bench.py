@@ -118,7 +118,7 @@ def bench(
     from specdesk.bench.rows import Row
     from specdesk.bench.runner import Effort, measure
     from specdesk.bench.tasks import chosen, own_prompts, read_prompts
-    from specdesk.cli.findings import check_writable, publish
+    from specdesk.cli.bench_output import check_writable, publish
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
     from specdesk.core.sampling import Sampling
@@ -131,7 +131,7 @@ def bench(
     asked = chosen(own_prompts() if prompts is None else read_prompts(prompts), task or (), one_each=quick)
     limits = (64, 1) if quick else (160, 2)
     effort = Effort(asked, sampling, seed, lookahead, max_tokens or limits[0], rounds or limits[1])
-    check_writable(as_json, html)
+    check_writable(as_json, html, prompts)
     pair = choose(models)
     native_output(verbose=verbose)
     stop = StopFlag()

@@ -36,7 +36,13 @@ def chat(
     from specdesk.tui.conversation import ChatOptions
 
     chosen = choose(models)
-    settings = engine_settings(chosen, engine, lookahead=speculation.lookahead, exact=speculation.exact)
+    settings = engine_settings(
+        chosen,
+        engine,
+        lookahead=speculation.lookahead,
+        exact=speculation.exact,
+        drafter=speculation.drafter,
+    )
 
     native_output(verbose=False)
     app = ChatApp(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdesk.cli.options import EngineOptions, Models
+from specdesk.core.names import DrafterName
 from specdesk.errors import UsageError
 from specdesk.settings import EngineSettings
 
@@ -20,10 +21,18 @@ class Chosen:
     draft: Path | None
 
 
-def engine_settings(chosen: Chosen, options: EngineOptions, *, lookahead: int | None, exact: bool) -> EngineSettings:
+def engine_settings(
+    chosen: Chosen,
+    options: EngineOptions,
+    *,
+    lookahead: int | None,
+    exact: bool,
+    drafter: DrafterName = DrafterName.CASCADE,
+    measure: bool = True,
+) -> EngineSettings:
     """What to load, and how. A draft that would never be asked is left out: it only costs memory."""
     speculate = lookahead != 0
-    draft = chosen.draft if speculate else None
+    draft = chosen.draft if speculate and drafter is not DrafterName.SUFFIX else None
     return EngineSettings(
         chosen.target,
         draft,
@@ -33,6 +42,7 @@ def engine_settings(chosen: Chosen, options: EngineOptions, *, lookahead: int | 
         options.draft_gpu_layers,
         exact,
         speculate,
+        measure,
     )
 
 

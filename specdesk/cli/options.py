@@ -52,7 +52,7 @@ Seed = Annotated[
         "--seed",
         metavar="N",
         callback=within(0, 2**63 - 1),
-        help="Same seed, settings and models: same answer. [default: a new one each time]",
+        help="Same seed, settings, models and measured costs: same answer. [default: a new one each time]",
         rich_help_panel=_SAMPLING,
     ),
 ]

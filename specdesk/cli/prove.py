@@ -63,7 +63,7 @@ def prove(
     loaded: dict[str, Any] = {}
 
     def load(exact: bool) -> Engine:
-        settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact)
+        settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact, measure=False)
         pair = Engine(settings, say, stop)
         drafted = most_drafted(lookahead, can_draft=pair.info.draft is not None, widest=pair.info.widest)
         for note in notes(drafted, wanted=lookahead, widest=pair.info.widest):

@@ -86,7 +86,13 @@ def run(
         return generate(
             text if raw else [*turns, Message("user", text)],
             chosen.pair,
-            engine_settings(chosen, engine, lookahead=speculation.lookahead, exact=speculation.exact),
+            engine_settings(
+                chosen,
+                engine,
+                lookahead=speculation.lookahead,
+                exact=speculation.exact,
+                drafter=speculation.drafter,
+            ),
             AnswerOptions(
                 as_sampling(sampling),
                 secrets.randbits(32) if sampling.seed is None else sampling.seed,

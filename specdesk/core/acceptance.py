@@ -24,8 +24,8 @@ _PRIOR_OFFERS: Final = 4.0
 """Offers that outweigh what is usual."""
 _OFFER_MEMORY: Final = 0.97
 """What is left of an offer after the next one: texts change."""
-_UNSEEN: Final = -10
-"""Levels from here down stand for offers that no drafter made yet."""
+_START, _AFTER_REJECTION, _UNSEEN = -1, -2, -10
+"""Levels of tokens that nothing is known of yet, and from the last one down of offers that no drafter made yet."""
 
 
 class Evidence(NamedTuple):
@@ -37,6 +37,16 @@ class Evidence(NamedTuple):
     """How sure it is, in steps of its own; below 0 before anything is known."""
     guess: float
     """The probability of acceptance before any experience, in (0, 1); the same wherever source and level are."""
+
+
+def start_of(source: str) -> Evidence:
+    """What is known of a first token before it is offered: nothing but its source."""
+    return Evidence(source, _START, EXPECTED)
+
+
+def after_rejection(start: Evidence) -> Evidence:
+    """The same behind a rejected token: the text is one where drafting is hard."""
+    return start._replace(level=_AFTER_REJECTION)
 
 
 @dataclass(slots=True)
@@ -67,9 +77,9 @@ class Acceptance:
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
-        """What `state` gave. Raises ValueError, TypeError or KeyError for anything else."""
+        """What `state` gave. Raises an error of whatever kind for anything else."""
         return cls(
-            {_evidence(*key): _Counts(_number(a), _number(t)) for *key, a, t in state["counts"]},
+            {_evidence(*key): _share(a, t) for *key, a, t in state["counts"]},
             {_evidence(*key): _number(mean) for *key, mean in state["follow"]},
             {source: _number(mean) for source, mean in state["means"].items()},
             {_evidence(*key): {_evidence(*e): _number(w) for *e, w in seen} for *key, seen in state["offers"]},
@@ -89,7 +99,7 @@ class Acceptance:
 
     def offers(self, start: Evidence) -> list[tuple[float, Evidence]]:
         """Evidences with which a first token behind `start` may be offered, each with its probability."""
-        seen = self._offers.get(start) or self._offers.get(start._replace(level=-1)) or {}
+        seen = self._offers.get(start) or self._offers.get(start._replace(level=_START)) or {}
         weights = {evidence: _PRIOR_OFFERS * weight for weight, evidence in _usual(start.source)}
         for evidence, weight in seen.items():
             weights[evidence] = weights.get(evidence, 0.0) + weight
@@ -134,6 +144,12 @@ class Acceptance:
 
 def _evidence(source: str, level: int, guess: float) -> Evidence:
     return Evidence(source, int(level), _number(guess))
+
+
+def _share(accepted: float, tested: float) -> _Counts:
+    if accepted > tested:
+        raise ValueError(f"{accepted} accepted of {tested}")
+    return _Counts(_number(accepted), _number(tested))
 
 
 def _number(value: float) -> float:

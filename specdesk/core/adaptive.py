@@ -1,10 +1,10 @@
 """Lookahead that pays: drafts as long as another token is worth more than the time it takes.
 
-With a rate of lambda tokens per second to be had, a second is worth lambda tokens. A draft of m tokens brings the sum
-of the probabilities that its first, its first two, ... stand, and costs the time a pass over 1 + m tokens takes beyond
-one over 1, plus that of drafting. The step with the largest difference is taken, and drafting goes on while some number
-of further tokens has a positive one. That is the rule that maximises the long-run rate if lambda is that rate, which is
-learned from the steps themselves (renewal-reward; Ross, Introduction to Probability Models, section 7.4).
+The text to come is what it is, so the time per token counts. For each drafter the step is worked out that it can be
+expected to bring, tokens and seconds, and the one with the most tokens per second is asked, if that is more than plain
+decoding has. Within it a second is worth that pace, lambda: a further token, with any number behind it, is drafted if
+the sum of the probabilities that the first of them, the first two, ... stand exceeds lambda times the time that the
+wider pass and the draft's own steps take. Looking at several at once finds the ends of the steps of a staircase.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.core.acceptance import Acceptance, Evidence
+from specdesk.core.acceptance import Acceptance, Evidence, after_rejection
 from specdesk.core.costs import Costs
 from specdesk.core.drafters.protocol import Drafter, Prospect
 from specdesk.core.events import Outcome, Step
@@ -65,12 +65,14 @@ class AdaptiveLookahead:
         self._trail = []
         self._stand = 1.0
         most = min(self._most, room)
+        if most == 0:
+            return Plan(0, None, "close to a limit")
         self._pass_s = np.array([self._costs.target_s(n, depth) for n in range(1, most + 2)])
         plain = 1.0 / float(self._pass_s[0])
         self._pace = plain * (1.0 + _MARGIN)
         best = Plan(0, None, "no draft would pay" if prospects else "nothing to draft")
-        for drafter, prospect in prospects.items() if most else ():
-            outlook = self._of_known(prospect) if prospect.known else self._of_draws(prospect, room)
+        for drafter, prospect in prospects.items():
+            outlook = self._of_known(prospect, room) if prospect.known else self._of_draws(prospect, room)
             if outlook.pace > self._pace:
                 self._pace = outlook.pace
                 best = Plan(min(outlook.n, most, prospect.most), drafter, f"expected {outlook.pace / plain:.2f}x")
@@ -101,13 +103,13 @@ class AdaptiveLookahead:
         return bool((gains > self._pace * self._further_s(n_drawn=0)).any())
 
     def learn(self, step: Step) -> None:
-        """Count what the step brought, at the costs that decisions are made with."""
+        """Count what was written, and learn from what was tested."""
         self._n_written += len(step.tokens)
-        tested = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
-        for evidence, accepted in zip(self._trail, tested, strict=False):
+        stood = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
+        for evidence, accepted in zip(self._trail, stood, strict=False):
             self._acceptance.learn(evidence, accepted=accepted)
         if step.drafted:
-            self._after_rejection = not all(tested)
+            self._after_rejection = not all(stood)
 
     def _further_s(self, n_drawn: int) -> NDArray[np.float64]:
         """Seconds for 1, 2, ... tokens behind those in, of which `n_drawn` need no step of the draft model any more."""
@@ -117,14 +119,15 @@ class AdaptiveLookahead:
         further_s: NDArray[np.float64] = self._pass_s[n_in + 1 :] - self._pass_s[n_in] + (more - n_drawn) * step_s
         return further_s
 
-    def _of_known(self, prospect: Prospect) -> _Outlook:
+    def _of_known(self, prospect: Prospect, room: int) -> _Outlook:
         """The best beginning of tokens that are known beforehand."""
         known = prospect.known[: len(self._pass_s) - 1]
         tokens = 1.0 + np.cumsum(np.cumprod([self._acceptance.of(evidence) for evidence in known]))
         paces = tokens / self._pass_s[1 : len(known) + 1]
         n = int(paces.argmax()) + 1
-        # Behind all that are known a model may go on.
-        return _Outlook(float(paces[n - 1]), prospect.most if n == len(prospect.known) else n)
+        if n == len(prospect.known) and prospect.n_unread and self._of_draws(prospect, room).pace > self._pace:
+            n = prospect.most  # behind all that are known the model goes on
+        return _Outlook(float(paces[min(n, len(known)) - 1]), n)
 
     def _of_draws(self, prospect: Prospect, room: int) -> _Outlook:
         """What is to be expected of a draft model that is stopped as soon as it is not sure enough.
@@ -133,8 +136,8 @@ class AdaptiveLookahead:
         that is worth its time; else the step is a plain one that cost a draft step.
         """
         step_s = self._costs.draft_s(1, self._depth)
-        read_s = self._costs.draft_s(prospect.n_unread, self._depth)
-        invests = prospect.n_unread > _CAUGHT_UP
+        read_s = self._costs.drafting_s(prospect.n_unread, 1, self._depth)
+        invests = prospect.n_unread > _CAUGHT_UP + len(prospect.known)
         plain_s = float(self._pass_s[0])
         most = min(len(self._pass_s) - 1, prospect.most)
         spent_s = self._pass_s[1 : most + 1] - plain_s + np.arange(most) * step_s
@@ -154,9 +157,7 @@ class AdaptiveLookahead:
         return _Outlook(pace, most)
 
     def _start_of(self, prospect: Prospect) -> Evidence:
-        """What is known of a first token: behind a rejection the text is one where drafting is hard."""
-        start = prospect.start
-        return start._replace(level=start.level - 1) if self._after_rejection and not prospect.known else start
+        return after_rejection(prospect.start) if self._after_rejection and not prospect.known else prospect.start
 
 
 def _sums(rate: float, most: int) -> NDArray[np.float64]:

@@ -111,6 +111,10 @@ class Costs:
             raise ValueError("there is no draft model")
         return self._draft.seconds(n, depth) * math.exp(self._drift + self._draft_size)
 
+    def drafting_s(self, n_unread: int, n_passes: int, depth: int) -> float:
+        """A draft model's passes in one step behind `depth` tokens: over the last `n_unread` of them, then one each."""
+        return self.draft_s(n_unread, depth - n_unread) + (n_passes - 1) * self.draft_s(1, depth)
+
     def plain_s(self, depth: int) -> float:
         """A token by plain decoding: a target pass over one token, and what sampling and bookkeeping take."""
         return self.target_s(1, depth) + self._own_s
@@ -122,7 +126,7 @@ class Costs:
         self._sizes[n] = self._sizes.get(n, 0.0) + _SIZE_WEIGHT * surprise
 
     def saw_draft(self, expected_s: float, seconds: float) -> None:
-        """Drafting that by `draft_s` was to take `expected_s` took this long."""
+        """Drafting that by `drafting_s` was to take `expected_s` took this long."""
         surprise = _surprise(seconds, expected_s)
         self._drift += _DRIFT_WEIGHT * surprise
         self._draft_size += _SIZE_WEIGHT * surprise

@@ -107,6 +107,7 @@ def decode(
             start = depth - law.answer_start
             prospects = _prospects(drafters, committed)
             plan = lookahead.plan(depth, _room(text, target, depth), prospects)
+            prospect = None if plan.drafter is None else prospects[plan.drafter]
             offers: list[Evidence] = []
             drafts = _draft(plan, committed, vocabulary, lookahead, partial(_propose, rule, lookahead, start, offers))
             drafted = clock()
@@ -135,11 +136,11 @@ def decode(
                 target_s=passed - drafted,
                 step_s=clock() - started,
                 plain_s=None if costs is None else costs.plain_s(depth),
-                n_offered=len(offers),
+                n_draft_passes=_draft_passes(prospect, len(offers)),
             )
             lookahead.learn(step)
             if costs is not None:
-                _observe(costs, step, depth, None if plan.drafter is None else prospects[plan.drafter])
+                _observe(costs, step, depth, prospect)
             yield step
             index += 1
     except Interrupted:
@@ -282,12 +283,16 @@ def _text(token: int, vocabulary: Vocabulary) -> str:
     return vocabulary.piece(token).decode("utf-8", errors="replace")
 
 
+def _draft_passes(prospect: Prospect | None, n_offered: int) -> int:
+    """A draft model takes a pass for each token it offers; what is known before costs none."""
+    return 0 if prospect is None or not prospect.n_unread else max(0, n_offered - len(prospect.known))
+
+
 def _observe(costs: Costs, step: Step, depth: int, prospect: Prospect | None) -> None:
     """Let the costs learn from a step behind `depth` tokens."""
     costs.saw_target(1 + len(step.drafted), depth, step.target_s)
-    if prospect is not None and (n_steps := len(step.drafted) - len(prospect.known)) > 0 and prospect.n_unread:
-        expected = costs.draft_s(prospect.n_unread, depth) + (n_steps - 1) * costs.draft_s(1, depth)
-        costs.saw_draft(expected, step.draft_s)
+    if prospect is not None and step.n_draft_passes:
+        costs.saw_draft(costs.drafting_s(prospect.n_unread, step.n_draft_passes, depth), step.draft_s)
     if step.tokens:
         costs.saw_own(len(step.tokens), step.step_s - step.draft_s - step.target_s)
 

@@ -94,7 +94,7 @@ class Step:
 
     index: int
     lookahead: int
-    """Draft tokens planned, K; none may have come of it."""
+    """Draft tokens at most, by the plan; fewer may have come of it."""
     reason: str
     """Why that many."""
     drafter: str | None
@@ -112,8 +112,8 @@ class Step:
     """The whole step. The time between steps, which the reader of the events takes, is in none."""
     plain_s: float | None = None
     """What a token by plain decoding takes here and now, by the measured costs; None where none were measured."""
-    n_offered: int = 0
-    """Tokens the drafter offered, with the one that was not worth drawing: a draft model took a pass for each."""
+    n_draft_passes: int = 0
+    """Passes of a draft model: one for each token it offered, with the one that was not worth drawing."""
 
     @property
     def n_accepted(self) -> int:

@@ -26,11 +26,11 @@ from specdesk.engine.machine import machine
 from specdesk.engine.native_log import native_log
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
-from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.session import UNMEASURED, AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
 from specdesk.engine.weights import Weights, check_gguf, supports_gpu
-from specdesk.errors import UsageError
+from specdesk.errors import ModelError, UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
 
@@ -71,9 +71,9 @@ class EngineInfo:
     """What passes of the pair cost when that was measured; None where nothing is to be drafted."""
 
     def lookahead(self, options: AnswerOptions) -> int:
-        """At most how many tokens are drafted per pass of an answer.
+        """At most how many tokens are drafted per pass of an answer: 0 where nothing could draft.
 
-        None where nothing could draft; in exact mode no more than its widest pass holds.
+        In exact mode no more than its widest pass holds.
         """
         return options.most_drafted(has_draft=self.draft is not None, widest=self.widest)
 
@@ -119,8 +119,8 @@ class Engine:
                 draft_options = LoadOptions(settings.n_ctx, n_threads, draft_layers, within_training=True)
                 draft = models.enter_context(LlamaLM(settings.draft, draft_options, stop))
                 check_pair(target, draft)
-            if speculates:
-                measured = find_pair_costs(target, draft, profiles, notify)
+            if speculates and settings.measure:
+                measured = _costs(target, draft, profiles, notify)
                 self._experience = Experience(settings.target, settings.draft, profiles)
             models.pop_all()
         self._session = Session(
@@ -173,19 +173,20 @@ class Engine:
         """
         return closeness(self._session.target, self._session.chat_ids(messages), answer, at, tokens, width)
 
-    def agreement(self, messages: Sequence[Message], answer: Sequence[int], sampling: Sampling) -> list[float]:
+    def agreement(self, messages: Sequence[Message], answer: Sequence[int], sampling: Sampling) -> list[float] | None:
         """How likely each token of an answer, given as ids, would be accepted from the draft model, sampled like that.
 
-        Raises: ValueError without a draft model; ModelError if the template fails; Interrupted if stopped.
+        None without a draft model, and for a text that its cache cannot hold.
+        Raises: ModelError if the template fails; Interrupted if stopped.
         """
         session = self._session
-        if session.draft is None:
-            raise ValueError("there is no draft model")
         prompt = session.chat_ids(messages)
+        if session.draft is None or len(prompt) + len(answer) > session.draft.n_ctx:
+            return None
         return agreement(session.target, session.draft, prompt, answer, Law(sampling, answer_start=len(prompt)))
 
     def forget(self) -> None:
-        """Draft from here on as for a first answer; the target keeps its cache."""
+        """Draft from here on as for the first answer ever of this pair; the target keeps its cache."""
         self._session.forget()
 
     def machine(self) -> dict[str, object]:
@@ -228,6 +229,17 @@ def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) ->
     if wanted:
         notify(f"{flag} {wanted}: this build of llama.cpp has no GPU backend, the CPU is used (README: GPU builds)")
     return 0
+
+
+def _costs(
+    target: LlamaLM, draft: LlamaLM | None, profiles: Profiles, notify: Callable[[str], None]
+) -> PairCosts | None:
+    """What passes cost; None, said aloud, where there is no room for the second cache it is measured on."""
+    try:
+        return find_pair_costs(target, draft, profiles, notify)
+    except ModelError as error:
+        notify(f"what passes cost cannot be measured ({error.message}): {UNMEASURED} tokens are drafted per pass")
+        return None
 
 
 def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str]:

@@ -28,7 +28,7 @@ class Experience:
         self._kept = profiles.get(_KIND, self._key)
         try:
             self.acceptance = Acceptance() if self._kept is None else Acceptance.from_state(self._kept)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             self.acceptance = Acceptance()
 
     def keep(self) -> None:

@@ -10,15 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import IO, TypeVar
 
-from specdesk.engine.cores import most_threads
-
-# ggml starts a debugger on abort unless told otherwise; it reads this when the library is loaded.
-os.environ.setdefault("GGML_NO_BACKTRACE", "1")
-# Between two operations ggml's threads wait for each other by spinning, for milliseconds. Beside another busy process
-# the one that is waited for may need the very core the other spins on, and passes take many times as long. A short spin
-# costs nothing measurable on the few cores it was measured on; what many would lose by it is not known.
-if most_threads() <= 4 and "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "500")
+# Before llama_cpp: it sets what ggml reads when it is loaded.
+import specdesk.engine.environment  # noqa: F401 # isort: skip
 
 import llama_cpp
 from llama_cpp import _ggml

@@ -28,6 +28,9 @@ from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message, render
 from specdesk.errors import GenerationError, ModelError, UsageError
 
+UNMEASURED = 4
+"""Tokens drafted per pass where as many as pay are wanted and what passes cost is not known."""
+
 _SURELY_FITS = 8
 """Bytes per token up to which a prompt is tokenized without asking how long tokens can be."""
 
@@ -51,8 +54,8 @@ class AnswerOptions:
     """What the answer has to keep to, in llama.cpp's notation (GBNF)."""
     drafter: DrafterName = DrafterName.CASCADE
     repeatable: bool = False
-    """Whether drafts depend on nothing but the costs as they were measured and the text: then the same seed gives the
-    same steps, and what the clock and earlier answers teach is left aside."""
+    """Whether what the clock and earlier answers taught is left aside: then drafts depend on the costs as they were
+    measured and on the conversation alone, and the same seed gives the same steps."""
 
     def most_drafted(self, *, has_draft: bool, widest: int | None) -> int:
         """How many tokens are drafted per pass at most: none without anything to draft with.
@@ -77,8 +80,8 @@ class Session:
     ) -> None:
         """`widest` is the most tokens a target pass may have; None: no limit.
 
-        `measured` is what passes cost; without it the lookahead has to be fixed. `acceptance` is what earlier answers
-        taught, and goes on learning.
+        `measured` is what passes cost; without it `UNMEASURED` tokens are drafted where as many as pay are wanted.
+        `acceptance` is what earlier answers taught, and goes on learning.
         Raises ModelError if the two cannot speculate together; both are closed then.
         """
         self.target = target
@@ -181,19 +184,25 @@ class Session:
         )
 
     def _drafters(self, options: AnswerOptions, constraint: Constraint | None) -> list[Drafter]:
-        """The preferred one first: with a fixed lookahead it is the only one that is asked."""
+        """The preferred one first, and none that would never be asked: looking for what to propose takes time."""
+        if self._most_drafted(options) == 0:
+            return []
         model: Drafter | None = None if options.drafter is DrafterName.SUFFIX else self._model
+        takes_first = options.lookahead is not None and model is not None
+        suffix = None if options.drafter is DrafterName.MODEL or takes_first else self._suffix
         if constraint is not None:
             model = ForcedDrafter(constraint, model)
-        suffix = None if options.drafter is DrafterName.MODEL else self._suffix
         return [drafter for drafter in (model, suffix) if drafter is not None]
 
+    def _most_drafted(self, options: AnswerOptions) -> int:
+        return options.most_drafted(has_draft=self.draft is not None, widest=self._widest)
+
     def _lookahead(self, options: AnswerOptions) -> Lookahead:
-        most = options.most_drafted(has_draft=self.draft is not None, widest=self._widest)
+        most = self._most_drafted(options)
         if options.lookahead is not None or most == 0:
             return FixedLookahead(most)
         if self._measured is None or self._costs is None:
-            raise ValueError("what pays cannot be told without costs")
+            return FixedLookahead(min(most, UNMEASURED))
         if options.repeatable:
             return AdaptiveLookahead(most, Costs(self._measured), Acceptance())
         return AdaptiveLookahead(most, self._costs, self._acceptance)
@@ -212,7 +221,7 @@ class Session:
             self._grammar = None
 
     def forget(self) -> None:
-        """Draft from here on as for a first answer: what was learned is forgotten, the draft's cache empty.
+        """Draft from here on as for the first answer ever: what was learned is forgotten, the draft's cache empty.
 
         The target's cache stays, so that a prompt that is asked again is not read again.
         """

@@ -29,7 +29,7 @@ class Figures:
         if isinstance(event, Step):
             self._last = event
             self._recent.append(len(event.tokens))
-            self._most_per_pass = max(self._most_per_pass, event.lookahead + 1, len(event.tokens))
+            self._most_per_pass = max(self._most_per_pass, len(event.drafted) + 1)
 
     @property
     def tally(self) -> Tally:
@@ -85,7 +85,7 @@ class Figures:
     @property
     def lookahead(self) -> str:
         """K of the latest step."""
-        return UNKNOWN if self._last is None else str(self._last.lookahead)
+        return UNKNOWN if self._last is None else str(len(self._last.drafted))
 
     @property
     def drafter(self) -> str:

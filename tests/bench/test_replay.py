@@ -107,7 +107,7 @@ def test_what_ran_is_charged_for_all_it_read() -> None:
     steps = [
         Drafting(None, 0, 0, 0, 1),
         Drafting("model", 2, 2, 2, 3),  # reads 6 tokens, then steps once; all stood: one token behind
-        Drafting("suffix", 4, 4, 1, 2),  # no pass of the draft
+        Drafting("suffix", 4, 0, 1, 2),  # no pass of the draft
         Drafting("model", 1, 2, 1, 2),  # 4 tokens to read; one more was offered and not drawn
         Drafting(None, 0, 1, 0, 1),  # only offered; it is one token behind
     ]

@@ -10,14 +10,14 @@ import pytest
 
 from specdesk.core.acceptance import Acceptance, Evidence
 from specdesk.core.adaptive import AdaptiveLookahead
-from specdesk.core.costs import Costs
+from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.drafters.protocol import Draw, Prospect
 from specdesk.core.events import AnswerToken, DraftedToken, Outcome, Source, Step
 from specdesk.core.law import Law
 from specdesk.core.lookahead import MOST_ADAPTIVE, Lookahead
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
-from tests.toy.costs import costs
+from tests.toy.costs import costs, flat
 
 SURE = Evidence("model", 1, 0.95)
 UNSURE = Evidence("model", 0, 0.4)
@@ -192,13 +192,24 @@ def test_the_room_is_respected() -> None:
         assert plan.n_draft == room
 
 
-def test_known_tokens_are_taken_as_far_as_they_pay() -> None:
-    """A staircase: four tokens cost hardly more than two, five much more."""
-    levels = [Evidence("suffix", level, 0.9) for level in range(8)]
-    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.25), Acceptance())
+def test_known_tokens_are_taken_to_the_end_of_a_step_of_the_staircase() -> None:
+    """Passes of 1 to 4 tokens cost 1 to 1.6 seconds, of 5 to 8 about 3."""
+    stairs = Costs(PairCosts(flat([1.0, 1.5, 1.55, 1.6, 3.0, 3.1, 3.2, 3.3, 9.0], (1, 2, 3, 4, 5, 6, 7, 8, 32))))
+    levels = [Evidence("suffix", level, 0.8) for level in range(8)]
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, stairs, Acceptance())
     plan = lookahead.plan(10, 100, {SUFFIX: Prospect(8, levels[0], tuple(levels))})
-    assert plan.drafter is SUFFIX
-    assert 2 <= plan.n_draft <= 8
+    assert (plan.drafter, plan.n_draft) == (SUFFIX, 3)
+
+
+@pytest.mark.parametrize(("n_unread", "goes_on"), [(7, True), (2006, False)])
+def test_behind_forced_text_a_long_prompt_is_not_read_for_nothing(n_unread: int, goes_on: bool) -> None:
+    """The four forced tokens are drafted; whether the model goes on is weighed as if it began there."""
+    forced = tuple(Evidence("grammar", 0, 0.95) for _ in range(4))
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1, read_s=0.05), Acceptance())
+    prospect = Prospect(1000, Evidence("model", -1, 0.75), forced, n_unread=n_unread)
+    plan = lookahead.plan(2002, 100, {MODEL: prospect})
+    assert plan.drafter is MODEL
+    assert (plan.n_draft > 4) is goes_on
 
 
 def test_what_pays_more_is_chosen() -> None:

@@ -363,7 +363,7 @@ def test_a_token_that_was_offered_and_not_drawn_is_counted() -> None:
         if isinstance(event, Step)
     ]
     roomy = [step for step in steps if step.lookahead == 5]
-    assert {(step.n_offered, len(step.drafted)) for step in roomy} == {(3, 2)}
-    assert steps[-1].n_offered <= 3
+    assert {(step.n_draft_passes, len(step.drafted)) for step in roomy} == {(3, 2)}
+    assert steps[-1].n_draft_passes <= 3
     plain_steps = [event for event in events(Task([1, 2, 3], OPEN, 5), toy(), None, 0) if isinstance(event, Step)]
-    assert {step.n_offered for step in plain_steps} == {0}
+    assert {step.n_draft_passes for step in plain_steps} == {0}

@@ -8,17 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from specdesk.core.acceptance import Acceptance
 from specdesk.core.events import Event, Step
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.names import DrafterName, RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine import calibrate
 from specdesk.engine.client import AnswerOptions, Engine, Message
+from specdesk.engine.experience import Experience
+from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
+from specdesk.errors import ModelError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
 from tests.answers import fold
 from tests.tiny.gguf_models import TinyPair
+from tests.toy.costs import SIZES, flat
 
 ASKED = [Message("user", "Name three colours. " * 9)]
 AUTO = AnswerOptions(Sampling(0.8), seed=3, max_tokens=80)
@@ -103,25 +108,31 @@ def test_measuring_can_be_stopped(quantized_pair: TinyPair) -> None:
 
 
 @pytest.mark.parametrize("rule", list(RuleName))
-def test_the_same_seed_gives_the_same_steps(quantized_pair: TinyPair, rule: RuleName) -> None:
-    """Whatever the clock says, and whatever was answered in between."""
+def test_the_same_seed_gives_the_same_steps(
+    quantized_pair: TinyPair, rule: RuleName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the clock says, and whatever was learned before."""
+    monkeypatch.setattr(calibrate, "find_costs", cheap_width)
     seeded = replace(AUTO, verify=rule, repeatable=True)
     with opened(quantized_pair) as engine:
         once = trace(engine, seeded)
-        trace(engine, replace(AUTO, seed=8))
-    with opened(quantized_pair) as engine:
+        assert sum(name == "model" for name, *_ in once) > 5
         trace(engine, replace(AUTO, seed=9))
+    with opened(quantized_pair) as engine:
+        assert engine._session._acceptance != Acceptance()
         assert trace(engine, seeded) == once
 
 
-def test_exact_mode_writes_the_plain_answer(quantized_pair: TinyPair) -> None:
+def test_exact_mode_writes_the_plain_answer(quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "find_costs", cheap_width)
     with opened(quantized_pair, exact=True) as engine:
         for sampling in (Sampling(0.0), Sampling(0.8)):
-            options = replace(AUTO, sampling=sampling, verify=RuleName.COUPLED, max_tokens=200)
+            options = replace(AUTO, sampling=sampling, verify=RuleName.COUPLED, max_tokens=200, repeatable=True)
             plain = fold(engine.chat(ASKED, replace(options, lookahead=0))).token_ids
             for drafter in DrafterName:
                 events = list(engine.chat(ASKED, replace(options, drafter=drafter)))
                 assert [token.id for step in steps(events) for token in step.tokens] == plain, drafter
+                assert drafter is DrafterName.SUFFIX or sum(len(step.drafted) for step in steps(events)) > 3
                 assert max(1 + len(step.drafted) for step in steps(events)) <= (engine.info.widest or 0)
 
 
@@ -136,17 +147,48 @@ def test_text_seen_before_is_drafted_without_a_draft_model(
     assert sum(len(step.drafted) for step in steps(events)) > 0
 
 
-def cheap_width(*_args: object, **_options: object) -> object:
-    """Costs of a machine on which wide passes cost hardly more than narrow ones."""
-    from tests.toy.costs import SIZES, flat
+def cheap_width(*_args: object, **options: object) -> object:
+    """Costs of a machine on which wide passes cost hardly more than narrow ones, and drafts hardly anything."""
+    scale = 1.0 if options["every_row"] else 0.01
+    return flat([scale * (1.0 + 0.01 * n) for n in SIZES])
 
-    return flat([1.0 + 0.01 * n for n in SIZES])
 
-
-def test_what_was_learned_is_kept_for_the_next_run(quantized_pair: TinyPair) -> None:
+def test_what_was_learned_is_kept_for_the_next_run(quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "find_costs", cheap_width)
     with opened(quantized_pair) as engine:
         list(engine.chat(ASKED, replace(AUTO, repeatable=True)))
     assert not list(profiles_dir().glob("acceptance-*.json"))
+    with opened(quantized_pair) as engine:
+        list(engine.chat(ASKED, AUTO))
+        learned = engine._session._acceptance.state
+    assert learned["counts"]
+    with opened(quantized_pair) as engine:
+        assert engine._session._acceptance.state == learned
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"counts": 3}'])
+def test_damaged_experience_is_as_good_as_none(quantized_pair: TinyPair, damage: str) -> None:
+    with opened(quantized_pair) as engine:
+        list(engine.chat(ASKED, replace(AUTO, lookahead=None)))
+    profiles = Profiles(profiles_dir(), lambda _: None)
+    experience = Experience(quantized_pair.target, quantized_pair.draft, profiles)
+    profiles.put("acceptance", experience._key, damage)
+    with opened(quantized_pair) as engine:
+        assert engine._session._acceptance == Acceptance()
+
+
+def test_where_costs_cannot_be_measured_a_few_are_drafted(
+    quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object, **_options: object) -> None:
+        raise ModelError("no context of 1040 tokens for target.gguf: no memory")
+
+    monkeypatch.setattr(calibrate, "find_costs", full)
+    notices: list[str] = []
+    with opened(quantized_pair, notices) as engine:
+        events = list(engine.chat(ASKED, AUTO))
+    assert any("cannot be measured" in notice and "4 tokens are drafted" in notice for notice in notices)
+    assert {len(step.drafted) for step in steps(events)[:-2]} == {4}
 
 
 def test_a_step_tells_what_plain_decoding_costs(quantized_pair: TinyPair) -> None:

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from specdesk.core.acceptance import EXPECTED, Evidence
+from specdesk.core.acceptance import Evidence, start_of
 from specdesk.core.candidates import Row
 from specdesk.core.constraint import DeadEnd
 from specdesk.core.drafters.protocol import Draw, Prospect
@@ -15,6 +15,8 @@ from specdesk.core.lm import LanguageModel, n_common
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import Distribution
 
+_GREEDY: Final = "model, greedy"
+"""The source of greedy evidence: what greedy drafts teach says little of drawn ones."""
 _GAPS: Final = (0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 """Leads of the highest logit from which a token that was certain is taken to be surer."""
 _GAP_GUESSES: Final = (0.35, 0.4, 0.45, 0.53, 0.6, 0.72, 0.84, 0.95, 0.98, 0.995)
@@ -38,12 +40,14 @@ class ModelDrafter:
     def __init__(self, lm: LanguageModel) -> None:
         self._lm = lm
         self._law: Law | None = None
+        self._source = self.name
         self._first = 0
         """Where in the text the cache begins."""
 
     def begin(self, committed: Sequence[int], law: Law) -> None:
         """Keep of the cache what a new answer to `committed` can use. Feeds nothing."""
         self._law = law
+        self._source = _GREEDY if law.sampling.applied_temperature == 0 else self.name
         n_kept = n_common(self._lm.ids, committed[self._first : -1])
         self.settle(self._first + n_kept)
         if n_kept == 0:
@@ -51,17 +55,18 @@ class ModelDrafter:
 
     def prospect(self, committed: Sequence[int]) -> Prospect | None:
         """As many tokens as the context has room for."""
-        self._move_window(len(committed))
-        most = self._lm.n_ctx - (len(committed) - self._first) + 1
-        if most < 1:
-            return None
-        n_unread = len(committed) - self._first - len(self._lm.ids)
-        return Prospect(most, Evidence(self.name, -1, EXPECTED), n_unread=n_unread)
+        n = len(committed)
+        first = self._window(n)
+        n_unread = n - first - (len(self._lm.ids) if first == self._first else 0)
+        return Prospect(self._lm.n_ctx - (n - first) + 1, start_of(self._source), n_unread=n_unread)
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed`, one at a time. Fewer before a dead end of the constraint."""
         if self._law is None:
             raise ValueError("no answer has begun")
+        if (first := self._window(len(committed))) != self._first:
+            self._lm.truncate(0)
+            self._first = first
         feed = list(committed[self._first + len(self._lm.ids) :])
         text = list(committed) if self._law.reads_text else []
         for index in range(self._lm.n_ctx - (len(committed) - self._first) + 1):
@@ -70,10 +75,10 @@ class ModelDrafter:
                 q = self._law.at(row, text)
             except DeadEnd:  # of this draft, which may not stand; nothing has been drawn here
                 return
-            token = draw(q, index, offer_of(q, row))
+            token = draw(q, index, offer_of(q, row, self._source))
             if token is None:
                 return
-            yield DraftToken(token, q, evidence_of(token, q, row))
+            yield DraftToken(token, q, evidence_of(token, q, row, self._source))
             feed = [token]
             text.append(token)
 
@@ -83,31 +88,29 @@ class ModelDrafter:
         if len(self._lm.ids) > kept:
             self._lm.truncate(kept)
 
-    def _move_window(self, n_committed: int) -> None:
-        if n_committed - self._first < self._lm.n_ctx:
-            return
-        self._lm.truncate(0)
-        self._first = n_committed - self._lm.n_ctx // 2
+    def _window(self, n_committed: int) -> int:
+        """Where the cache has to begin for a text of this length, with room for a draft."""
+        return self._first if n_committed - self._first < self._lm.n_ctx else n_committed - self._lm.n_ctx // 2
 
 
-def offer_of(q: Distribution, row: Row) -> Evidence:
+def offer_of(q: Distribution, row: Row, source: str) -> Evidence:
     """How sure the model is of whatever it will draw from `q`, whose logits are `row`.
 
     A draft that is certain of its token, as all greedy ones are, says more by its logits: by the lead of the highest.
     """
     if q.ids.size == 1:
         step = bisect(_GAPS, lead(row))
-        return Evidence(ModelDrafter.name, step, _GAP_GUESSES[step])
+        return Evidence(source, step, _GAP_GUESSES[step])
     step = bisect(_PEAKS, float(q.probs.max()))
-    return Evidence(ModelDrafter.name, len(_GAP_GUESSES) + step, _PEAK_GUESSES[step])
+    return Evidence(source, len(_GAP_GUESSES) + step, _PEAK_GUESSES[step])
 
 
-def evidence_of(token: int, q: Distribution, row: Row) -> Evidence:
+def evidence_of(token: int, q: Distribution, row: Row, source: str) -> Evidence:
     """How sure the model is of the token it drew."""
     if q.ids.size == 1:
-        return offer_of(q, row)
+        return offer_of(q, row, source)
     step = bisect(_PROBS, q.prob(token))
-    return Evidence(ModelDrafter.name, len(_GAP_GUESSES) + len(_PEAK_GUESSES) + step, _PROB_GUESSES[step])
+    return Evidence(source, len(_GAP_GUESSES) + len(_PEAK_GUESSES) + step, _PROB_GUESSES[step])
 
 
 def lead(row: Row) -> float:

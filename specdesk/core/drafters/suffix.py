@@ -9,13 +9,14 @@ from specdesk.core.acceptance import Evidence
 from specdesk.core.drafters.protocol import Draw, Prospect
 from specdesk.core.law import Law
 from specdesk.core.lm import n_common
+from specdesk.core.lookahead import MOST_ADAPTIVE
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
 
 LENGTHS: Final = (16, 12, 8, 6, 4, 3, 2)
 """Lengths of the stretches of text that are indexed, longest first."""
-MOST: Final = 31
-"""Tokens that are proposed at most: the widest pass whose cost is measured holds one more."""
+MOST: Final = MOST_ADAPTIVE
+"""Tokens that are proposed at most."""
 
 _LONGEST: Final = 32
 """A match is measured up to here; longer ones are as good."""
@@ -65,9 +66,9 @@ class SuffixIndex:
                         agreed = min(_AGREED, place[1] + 1)
                     self._places[key] = (end, agreed)
 
-    def match(self, tail: Sequence[int] = ()) -> Match | None:
-        """The best earlier place of the end of the text, with `tail` behind it; None if there is none."""
-        text = [*self.text[max(0, len(self.text) - _LONGEST) :], *tail]
+    def match(self) -> Match | None:
+        """The best earlier place of the end of the text; None if there is none."""
+        text = self.text[max(0, len(self.text) - _LONGEST) :]
         for n in LENGTHS:
             if n > len(text):
                 continue

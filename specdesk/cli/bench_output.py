@@ -18,12 +18,17 @@ _WIDTH = 120
 """Columns where standard output is no terminal."""
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Find out before minutes of measuring. Raises StorageError for a file that cannot be written, UsageError for a
-    model file."""
-    for path in paths:
-        if path is None:
-            continue
+def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) -> None:
+    """Find out before minutes of measuring whether the reports can be written.
+
+    Raises: StorageError for a file that cannot be written; UsageError for a model file, for one that is to be `kept`,
+    and where both reports would go to the same file.
+    """
+    wanted = [path for path in (as_json, html) if path is not None]
+    places = [path.resolve() for path in (*wanted, *kept) if path is not None]
+    for path in wanted:
+        if places.count(path.resolve()) > 1:
+            raise UsageError(f"{path} is asked for twice", "give each report a file of its own")
         try:
             with path.open("ab+") as file:
                 file.seek(0)
