@@ -43,6 +43,11 @@ class NativeLog:
         if hasattr(_ggml.libggml, "ggml_set_abort_callback"):
             _ggml.libggml.ggml_set_abort_callback(self._abort_callback)
 
+    @property
+    def verbose(self) -> bool:
+        """Whether every line is shown."""
+        return self._verbose
+
     def show(self) -> None:
         """From now on pass every line to standard error."""
         self._verbose = True

@@ -1,0 +1,73 @@
+"""What a GGUF file says of its tensors, without loading the model."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+# Before llama_cpp: it sets what ggml reads when it is loaded.
+from specdesk.engine.native_log import native_log
+
+import llama_cpp  # isort: skip
+from llama_cpp import _ggml
+
+from specdesk.engine.weights import check_gguf
+from specdesk.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """The tensors of a file, all together."""
+
+    types: frozenset[int]
+    """ggml's numbers of the types that occur, F32 left out: every format keeps its small tensors as that."""
+    n_weights: int
+    """Numbers in all tensors, F32 ones included."""
+    header_bytes: int
+    """Metadata and the table of tensors."""
+
+
+class _InitParams(ctypes.Structure):
+    _fields_ = (("no_alloc", ctypes.c_bool), ("ctx", ctypes.c_void_p))
+
+
+def read_tensors(path: Path) -> Tensors:
+    """Raises ModelError for a file that is missing or no GGUF file, and where this build of ggml cannot tell."""
+    check_gguf(path)
+    native_log.clear()
+    library = _ggml.libggml
+    try:
+        for name, result, arguments in _FUNCTIONS:
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except AttributeError as error:
+        raise ModelError(f"this build of llama.cpp cannot read the tensors of {path.name}: {error}") from error
+    file = library.gguf_init_from_file(os.fsencode(path), _InitParams(True, None))
+    if not file:
+        raise ModelError(f"llama.cpp cannot read {path}", native_log.reason() or "it gave no reason")
+    try:
+        types = set()
+        n_weights = 0
+        for index in range(library.gguf_get_n_tensors(file)):
+            kind = library.gguf_get_tensor_type(file, index)
+            size = library.gguf_get_tensor_size(file, index)
+            n_weights += size // library.ggml_type_size(kind) * library.ggml_blck_size(kind)
+            types.add(kind)
+        return Tensors(frozenset(types - {llama_cpp.GGML_TYPE_F32}), n_weights, library.gguf_get_data_offset(file))
+    finally:
+        library.gguf_free(file)
+
+
+_FILE = ctypes.c_void_p
+_FUNCTIONS = (
+    ("gguf_init_from_file", _FILE, [ctypes.c_char_p, _InitParams]),
+    ("gguf_get_n_tensors", ctypes.c_int64, [_FILE]),
+    ("gguf_get_tensor_type", ctypes.c_int, [_FILE, ctypes.c_int64]),
+    ("gguf_get_tensor_size", ctypes.c_size_t, [_FILE, ctypes.c_int64]),
+    ("gguf_get_data_offset", ctypes.c_size_t, [_FILE]),
+    ("gguf_free", None, [_FILE]),
+    ("ggml_type_size", ctypes.c_size_t, [ctypes.c_int]),
+    ("ggml_blck_size", ctypes.c_int64, [ctypes.c_int]),
+)

@@ -1,0 +1,143 @@
+"""Other formats of a GGUF file, made with llama.cpp's own quantizer in a process of its own.
+
+The quantizer cannot be told to stop, and ends the process on what it does not expect: a child can be ended, and its end
+survived.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import shutil
+import signal
+from enum import StrEnum
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final
+
+# Before llama_cpp: it sets what ggml reads when it is loaded.
+from specdesk.engine.native_log import native_log
+
+import llama_cpp  # isort: skip
+from rich.filesize import decimal
+
+from specdesk.core.interrupted import Interrupted
+from specdesk.engine.gguf_tensors import read_tensors
+from specdesk.engine.stop import StopFlag
+from specdesk.engine.weights import check_gguf
+from specdesk.errors import ModelError, StorageError
+
+HEADROOM_BYTES: Final = 2**28
+"""Free space asked for beyond the file."""
+
+_POLL_S: Final = 0.1
+_HINT: Final = "make room, or set SPECDESK_HOME to a directory on another disk"
+
+
+class Format(StrEnum):
+    """How weights are stored; every matrix alike, those of token embeddings and output too."""
+
+    Q4_0 = "Q4_0"
+    Q8_0 = "Q8_0"
+    BF16 = "BF16"
+
+    @property
+    def bytes_per_weight(self) -> float:
+        """What a weight of a matrix takes; scales included."""
+        return _BYTES_PER_WEIGHT[self]
+
+
+_BYTES_PER_WEIGHT: Final = {Format.Q4_0: 18 / 32, Format.Q8_0: 34 / 32, Format.BF16: 2.0}
+_FILE_TYPES: Final = {
+    Format.Q4_0: llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_0,
+    Format.Q8_0: llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0,
+    Format.BF16: llama_cpp.LLAMA_FTYPE_MOSTLY_BF16,
+}
+_TENSOR_TYPES: Final = {Format.Q4_0: 2, Format.Q8_0: 8, Format.BF16: 30}
+"""ggml's numbers, which are part of the file format; llama-cpp-python has no name for the last."""
+
+
+def has_format(path: Path, wanted: Format) -> bool:
+    """Whether all matrices of the file are stored like that already. Raises ModelError if it cannot be read."""
+    return read_tensors(path).types == {_TENSOR_TYPES[wanted]}
+
+
+def quantize(source: Path, path: Path, wanted: Format, n_threads: int, stop: StopFlag) -> None:
+    """Write `source` as `path` in another format. The file gets its name when it is complete; no part is left behind.
+
+    Takes some seconds per gigabyte. The folder is made if it is not there.
+    Raises: StorageError if the disk has not enough room or refuses; ModelError, with llama.cpp's reason, for a file
+    that cannot be read or quantized; Interrupted if stopped.
+    """
+    check_gguf(source)
+    part = part_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)  # of a run that was killed
+        _refuse_without_space(source, path, wanted)
+        try:
+            reason = _in_child(source, part, wanted, n_threads, stop)
+            if reason is not None:
+                raise ModelError(f"{source.name} cannot be written as {wanted}", reason)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}", _HINT) from error
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is written until it is complete."""
+    return path.with_name(f"{path.name}.part")
+
+
+def _refuse_without_space(source: Path, path: Path, wanted: Format) -> None:
+    tensors = read_tensors(source)
+    needed = int(tensors.n_weights * wanted.bytes_per_weight) + tensors.header_bytes + HEADROOM_BYTES
+    free = shutil.disk_usage(path.parent).free
+    if free < needed:
+        raise StorageError(f"{decimal(needed)} needed in {path.parent}, {decimal(free)} free", _HINT)
+
+
+def _in_child(source: Path, part: Path, wanted: Format, n_threads: int, stop: StopFlag) -> str | None:
+    """Why it failed; None if it did not. Raises Interrupted if stopped."""
+    # Not a fork: threads of llama.cpp and of the screen are running.
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    task = (source, part, wanted, n_threads, native_log.verbose, theirs)
+    child = context.Process(target=_quantize, args=task, daemon=True)
+    with ours:
+        child.start()
+        theirs.close()
+        try:
+            while child.is_alive():
+                if stop.is_set():
+                    raise Interrupted
+                child.join(_POLL_S)
+            with contextlib.suppress(EOFError):
+                said: str | None = ours.recv()
+                return said
+            return f"the quantizer ended with code {child.exitcode}"
+        finally:
+            child.kill()
+            child.join()
+            child.close()
+
+
+def _quantize(source: Path, part: Path, wanted: Format, n_threads: int, verbose: bool, parent: Connection) -> None:
+    """The child: quantizes and tells its parent why it could not, or None."""
+    # Ctrl-C reaches all processes of a terminal; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if verbose:
+        native_log.show()
+    else:
+        native_log.hide()
+    params: Any = llama_cpp.llama_model_quantize_default_params()
+    params.ftype = _FILE_TYPES[wanted]
+    params.nthread = n_threads
+    params.allow_requantize = True
+    params.token_embedding_type = params.output_tensor_type = _TENSOR_TYPES[wanted]
+    code = llama_cpp.llama_model_quantize(os.fsencode(source), os.fsencode(part), ctypes.byref(params))
+    parent.send(None if code == 0 else native_log.reason() or "llama.cpp gave no reason")
