@@ -28,6 +28,8 @@ class EngineSettings:
     exact: bool = False
     """Verify only in passes that compute, bit for bit, what one-token passes compute."""
     speculate: bool = True
-    """Whether anything is to be drafted at all."""
+    """Whether anything is to be drafted at all. Else the draft is not loaded, and only tells which pair this is."""
     measure: bool = True
     """Whether what passes cost is measured, where anything is to be drafted."""
+    asks_draft: bool = True
+    """Whether the draft model is ever asked. Else it is not loaded either."""

@@ -30,19 +30,18 @@ def engine_settings(
     drafter: DrafterName = DrafterName.CASCADE,
     measure: bool = True,
 ) -> EngineSettings:
-    """What to load, and how. A draft that would never be asked is left out: it only costs memory."""
-    speculate = lookahead != 0
-    draft = chosen.draft if speculate and drafter is not DrafterName.SUFFIX else None
+    """What to load, and how."""
     return EngineSettings(
         chosen.target,
-        draft,
+        chosen.draft,
         options.ctx,
         options.threads,
         options.gpu_layers,
         options.draft_gpu_layers,
         exact,
-        speculate,
+        lookahead != 0,
         measure,
+        drafter is not DrafterName.SUFFIX,
     )
 
 

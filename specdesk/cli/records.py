@@ -44,6 +44,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
             "n_gpu_layers": info.target.n_gpu_layers,
             "draft_n_gpu_layers": info.draft.n_gpu_layers if info.draft is not None else None,
             "exact": asdict(info.exact) if info.exact is not None else None,
+            "tuned": asdict(info.tuned) if info.tuned is not None else None,
         },
         "stats": _stats(answer.tally),
     }

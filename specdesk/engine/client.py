@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from specdesk.core.agreement import agreement
@@ -17,19 +17,20 @@ from specdesk.core.events import Event
 from specdesk.core.law import Law
 from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import find_pair_costs
-from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.experience import Experience
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
 from specdesk.engine.machine import machine
 from specdesk.engine.native_log import native_log
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
+from specdesk.engine.resolve import as_tuned
 from specdesk.engine.session import UNMEASURED, AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
-from specdesk.engine.weights import Weights, check_gguf, supports_gpu
+from specdesk.engine.tuned import UNDO, Tuned
+from specdesk.engine.weights import Weights, check_gguf
 from specdesk.errors import ModelError, UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
@@ -69,6 +70,8 @@ class EngineInfo:
     """What exact mode found and set; None where it is off."""
     costs: PairCosts | None = None
     """What passes of the pair cost when that was measured; None where nothing is to be drafted."""
+    tuned: Tuned | None = None
+    """What runs otherwise than given because `specdesk tune` found it faster; None where nothing does."""
 
     def lookahead(self, options: AnswerOptions) -> int:
         """At most how many tokens are drafted per pass of an answer: 0 where nothing could draft.
@@ -97,15 +100,13 @@ class Engine:
         `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass.
         Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
         """
-        n_threads = _threads(settings.n_threads, notify)
-        layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers", notify)
-        draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
-        options = LoadOptions(settings.n_ctx, n_threads, layers)
         exact = None
         profiles = Profiles(profiles_dir(), notify)
-        for path in (settings.target, settings.draft):
+        for path in (settings.target, settings.draft if settings.speculate else None):
             if path is not None:  # said before the probe takes its time
                 check_gguf(path)
+        loading = as_tuned(settings, profiles, notify)
+        options = loading.target_options
         if settings.exact:
             exact = find_invariance(settings.target, options, profiles, notify, stop)
             options = exact.settings.applied(options)
@@ -115,13 +116,12 @@ class Engine:
             target = models.enter_context(LlamaLM(settings.target, options, stop))
             # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
             speculates = settings.speculate and (exact is None or exact.width > 1)
-            if settings.draft is not None and speculates:
-                draft_options = LoadOptions(settings.n_ctx, n_threads, draft_layers, within_training=True)
-                draft = models.enter_context(LlamaLM(settings.draft, draft_options, stop))
+            if loading.draft is not None and speculates and settings.asks_draft:
+                draft = models.enter_context(LlamaLM(loading.draft, loading.draft_options, stop))
                 check_pair(target, draft)
             if speculates and settings.measure:
                 measured = _costs(target, draft, profiles, notify)
-                self._experience = Experience(settings.target, settings.draft, profiles)
+                self._experience = Experience(settings.target, None if draft is None else draft.path, profiles)
             models.pop_all()
         self._session = Session(
             target,
@@ -133,15 +133,20 @@ class Engine:
         )
         for notice in _notices(settings.n_ctx, target.weights, draft.weights if draft else None):
             notify(notice)
+        # Where exact mode found no wider pass, the draft is not loaded, whatever its format.
+        tuned = (loading.tuned if draft is not None else replace(loading.tuned, draft=None)) or None
+        if tuned is not None:
+            notify(f"tuned: {tuned.words}; {UNDO}")
         if exact is not None and (changes := exact.settings.changes):
             notify(f"exact mode: {changes}, which its plain decoding does too")
         self.info = EngineInfo(
-            _info(target.weights, layers),
-            _info(draft.weights, draft_layers) if draft else None,
+            _info(target),
+            _info(draft) if draft else None,
             settings.n_ctx,
-            n_threads,
+            options.n_threads,
             exact,
             measured,
+            tuned,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -214,23 +219,6 @@ def native_output(*, verbose: bool) -> None:
         native_log.hide()
 
 
-def _threads(wanted: int | None, notify: Callable[[str], None]) -> int:
-    if wanted is None:
-        return best_threads()
-    most = most_threads()
-    if wanted > most:
-        notify(f"--threads {wanted}: this process may use {most} CPUs, so {most} threads are used")
-    return min(wanted, most)
-
-
-def _gpu_layers(wanted: int | None, flag: str, notify: Callable[[str], None]) -> int:
-    if supports_gpu():
-        return -1 if wanted is None else wanted
-    if wanted:
-        notify(f"{flag} {wanted}: this build of llama.cpp has no GPU backend, the CPU is used (README: GPU builds)")
-    return 0
-
-
 def _costs(
     target: LlamaLM, draft: LlamaLM | None, profiles: Profiles, notify: Callable[[str], None]
 ) -> PairCosts | None:
@@ -255,5 +243,5 @@ def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str
         yield f"{target.name} has no chat template: prompts are sent as they are"
 
 
-def _info(model: Weights, n_gpu_layers: int) -> ModelInfo:
-    return ModelInfo(model.name, model.path.name, n_gpu_layers)
+def _info(lm: LlamaLM) -> ModelInfo:
+    return ModelInfo(lm.weights.name, lm.path.name, lm.options.n_gpu_layers)

@@ -48,6 +48,14 @@ class Profiles:
         except OSError as error:
             self._notify(f"what was measured cannot be kept in {path}: {error.strerror}; it will be measured again")
 
+    def remove(self, kind: str, key: Mapping[str, object]) -> bool:
+        """Forget what was kept; whether there was anything, readable or not. Raises OSError if the disk refuses."""
+        try:
+            self._path(kind, key).unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
     def _path(self, kind: str, key: Mapping[str, object]) -> Path:
         digest = hashlib.sha256(json.dumps(_plain(key), sort_keys=True).encode()).hexdigest()
         return self._folder / f"{kind}-{digest[:16]}.json"

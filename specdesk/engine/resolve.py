@@ -1,0 +1,94 @@
+"""From what the user set to how both models are loaded here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.llama import LoadOptions
+from specdesk.engine.profiles import Profiles
+from specdesk.engine.tuned import Tuned, TunedRecord, TunedRecords
+from specdesk.engine.weights import supports_gpu
+from specdesk.settings import EngineSettings
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What is loaded, and how."""
+
+    draft: Path | None
+    target_options: LoadOptions
+    draft_options: LoadOptions
+    tuned: Tuned
+    """What of that comes from `specdesk tune`."""
+
+
+def as_given(settings: EngineSettings, notify: Notify) -> Loading:
+    """The settings as they can be honoured; `notify` gets a line for each that cannot."""
+    n_threads = _threads(settings.n_threads, notify)
+    layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers", notify)
+    draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
+    options = LoadOptions(settings.n_ctx, n_threads, layers)
+    return Loading(settings.draft, options, replace(options, n_gpu_layers=draft_layers, within_training=True), Tuned())
+
+
+def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Loading:
+    """The same with what `specdesk tune` found for this pair, where the user did not say otherwise.
+
+    Plain decoding of a pair has its settings too: its answers are what speculation is compared with. Exact mode takes
+    the draft alone, since thread counts and cache types decide which passes round alike.
+    `notify` hears of a draft that is gone. Raises ModelError for a file that cannot be read.
+    """
+    given = as_given(settings, notify)
+    record = _record(settings, given, profiles)
+    if record is None:
+        return given
+    tuned = record.tuned if settings.speculate else replace(record.tuned, draft=None)
+    if tuned.draft is not None and not tuned.draft.intact:
+        notify(
+            f"the tuned draft {tuned.draft.file} is gone or was changed: the draft as given is used "
+            "(specdesk tune makes it again)"
+        )
+        tuned = replace(tuned, draft=None)
+    if settings.n_threads is not None or (tuned.n_threads or 1) > most_threads():
+        tuned = replace(tuned, n_threads=None)
+    return _applied(given, Tuned(tuned.draft) if settings.exact else tuned)
+
+
+def _record(settings: EngineSettings, given: Loading, profiles: Profiles) -> TunedRecord | None:
+    """The record of this pair; None where there is none, or one that was measured with other layers on the GPU."""
+    if settings.draft is None or not (settings.speculate or settings.draft.is_file()):
+        return None
+    record = TunedRecords(settings.target, settings.draft, profiles).get()
+    layers = (given.target_options.n_gpu_layers, given.draft_options.n_gpu_layers)
+    return record if record is not None and (record.n_gpu_layers, record.draft_n_gpu_layers) == layers else None
+
+
+def _applied(given: Loading, tuned: Tuned) -> Loading:
+    n_threads = tuned.n_threads or given.target_options.n_threads
+    target_options = replace(given.target_options, n_threads=n_threads)
+    if tuned.cache_type_k is not None:
+        target_options = replace(target_options, cache_type_k=tuned.cache_type_k)
+    draft = given.draft if tuned.draft is None else Path(tuned.draft.file)
+    return Loading(draft, target_options, replace(given.draft_options, n_threads=n_threads), tuned)
+
+
+def _threads(wanted: int | None, notify: Notify) -> int:
+    if wanted is None:
+        return best_threads()
+    most = most_threads()
+    if wanted > most:
+        notify(f"--threads {wanted}: this process may use {most} CPUs, so {most} threads are used")
+    return min(wanted, most)
+
+
+def _gpu_layers(wanted: int | None, flag: str, notify: Notify) -> int:
+    if supports_gpu():
+        return -1 if wanted is None else wanted
+    if wanted:
+        notify(f"{flag} {wanted}: this build of llama.cpp has no GPU backend, the CPU is used (README: GPU builds)")
+    return 0
