@@ -32,3 +32,8 @@ def profiles_dir() -> Path:
 def models_dir() -> Path:
     """Where downloaded models land, as OWNER/REPOSITORY/FILE."""
     return home() / "models"
+
+
+def tuned_dir() -> Path:
+    """Where other formats of draft models, made on this machine, are kept."""
+    return home() / "tuned"
