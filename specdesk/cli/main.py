@@ -16,6 +16,7 @@ from specdesk.cli.console import give_up_stdout, mend_streams, say
 from specdesk.cli.download import download
 from specdesk.cli.prove import prove
 from specdesk.cli.run import run
+from specdesk.cli.tune import tune
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError, StorageError
 
@@ -53,6 +54,7 @@ def build_app() -> typer.Typer:
     app.command()(download)
     app.command()(prove)
     app.command()(bench)
+    app.command()(tune)
     return app
 
 

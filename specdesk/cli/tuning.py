@@ -1,0 +1,69 @@
+"""What `specdesk tune` tried and chose, on standard output."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from specdesk.engine.tune_report import Report
+from specdesk.engine.tuned import UNDO
+
+_WIDTH = 120
+"""Columns where standard output is no terminal."""
+
+
+def print_report(report: Report) -> None:
+    """The tables and the outcome."""
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _WIDTH
+    for table in (_formats(report), _threads(report), _caches(report)):
+        console.print(table)
+        console.print()
+    if not report.tuned:
+        console.print("nothing changed: the files and settings as given are the fastest")
+        return
+    console.print(f"changed: {report.tuned.words}; {UNDO}")
+    gain = report.tuned_pace / report.given_pace
+    console.print(f"expected: {report.tuned_pace:.1f} tokens/s, {gain:.2f}x of {report.given_pace:.1f} as given")
+    if report.tuned.draft is not None:
+        console.print(f"written: {report.tuned.draft.file}", soft_wrap=True)
+
+
+def _formats(report: Report) -> Table:
+    table = _table("Draft", "Size", "Step ms", "Acceptance", "Expected tokens/s")
+    for tried in report.formats:
+        table.add_row(
+            tried.format or "as given",
+            decimal(tried.n_bytes),
+            f"{tried.draft_step_ms:.1f}",
+            f"{tried.acceptance:.1%}",
+            f"{tried.pace:.1f}",
+        )
+    return table
+
+
+def _threads(report: Report) -> Table:
+    table = _table("Threads", "Target pass ms", "of 5 tokens", "Draft step ms", "Expected tokens/s")
+    for tried in report.threads:
+        figures = (tried.target_pass_ms, tried.target_pass_of_5_ms, tried.draft_step_ms, tried.pace)
+        table.add_row(str(tried.n_threads), *(f"{figure:.1f}" for figure in figures))
+    return table
+
+
+def _caches(report: Report) -> Table:
+    table = _table("Keys cached as", "Expected tokens/s behind 1,000 tokens")
+    for tried in report.caches:
+        table.add_row(tried.cache_type_k, f"{tried.pace:.1f}")
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
