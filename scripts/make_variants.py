@@ -15,8 +15,8 @@ from pathlib import Path
 from specdesk.cli.interrupts import stopping
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.cores import best_threads
-from specdesk.engine.quantize import Format, quantize
 from specdesk.engine.stop import StopFlag
+from specdesk.engine.tuning.quantize import Format, quantize
 from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError
 
 

@@ -43,8 +43,8 @@ def tune(
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.tuning import print_report
-    from specdesk.engine import tune as tuning
     from specdesk.engine.client import StopFlag, native_output
+    from specdesk.engine.tuning import tune as tuning
 
     # To take something back nothing needs to be fetched.
     chosen = choose(replace(models, no_download=True) if undo else models)

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from specdesk.engine.tune_report import Report
-from specdesk.engine.tuned import UNDO
+from specdesk.engine.tuning.report import Report
+from specdesk.engine.tuning.tuned import UNDO
 
 _WIDTH = 120
 """Columns where standard output is no terminal."""

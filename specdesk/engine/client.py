@@ -29,7 +29,7 @@ from specdesk.engine.resolve import as_tuned
 from specdesk.engine.session import UNMEASURED, AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
-from specdesk.engine.tuned import UNDO, Tuned
+from specdesk.engine.tuning.tuned import UNDO, Tuned
 from specdesk.engine.weights import Weights, check_gguf
 from specdesk.errors import ModelError, UsageError
 from specdesk.paths import profiles_dir

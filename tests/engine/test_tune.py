@@ -13,16 +13,16 @@ import pytest
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
-from specdesk.engine import draft_files
-from specdesk.engine import tune as tuning
 from specdesk.engine.client import Engine
-from specdesk.engine.draft_files import DraftFiles
 from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
-from specdesk.engine.quantize import Format, has_format, quantize
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.trial import TargetTrial
-from specdesk.engine.tune import Report, tune, undo
-from specdesk.engine.tuned import Tuned
+from specdesk.engine.tuning import draft_files
+from specdesk.engine.tuning import tune as tuning
+from specdesk.engine.tuning.draft_files import DraftFiles
+from specdesk.engine.tuning.quantize import Format, has_format, quantize
+from specdesk.engine.tuning.trial import TargetTrial
+from specdesk.engine.tuning.tune import Report, tune, undo
+from specdesk.engine.tuning.tuned import Tuned
 from specdesk.errors import ModelError, StorageError, UsageError
 from specdesk.paths import profiles_dir, tuned_dir
 from specdesk.settings import EngineSettings

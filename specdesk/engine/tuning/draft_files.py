@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from specdesk.engine.machine import model_identity
-from specdesk.engine.quantize import Format, has_format, part_of, quantize
 from specdesk.engine.stop import StopFlag
+from specdesk.engine.tuning.quantize import Format, has_format, part_of, quantize
 from specdesk.errors import ModelError, StorageError
 from specdesk.paths import tuned_dir
 

@@ -11,7 +11,7 @@ from specdesk.core.costs import PairCosts, PassCosts
 from specdesk.core.tuning import Candidate, fastest, pace, rescaled, standing
 from specdesk.engine.calibrate import TARGET_SIZES
 from specdesk.engine.llama import CacheType
-from specdesk.engine.tuned import Tuned
+from specdesk.engine.tuning.tuned import Tuned
 
 _DEPTH: Final = 256
 """Tokens in the cache for which formats and threads are compared: a question and half an answer."""
