@@ -53,6 +53,9 @@ def seldom_paid(tally: Tally, costs: PairCosts | None) -> str | None:
     return f"drafting seldom pays here: {measured}{stood}"
 
 
+NOISE: Final = 0.05
+"""A speedup this close to 1 is no difference: a machine's speed varies by more within an answer."""
+
 SLOWER: Final = "slower than plain, here; -k 0 is plain"
 
 

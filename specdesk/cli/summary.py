@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specdesk.core.events import StopReason
 from specdesk.core.tally import Tally
-from specdesk.wording import ENDINGS, SLOWER, acceptance
+from specdesk.wording import ENDINGS, NOISE, SLOWER, acceptance
 
 
 def summary_line(tally: Tally, reason: StopReason) -> str:
@@ -26,4 +26,4 @@ def _speedup(tally: Tally) -> str:
     if tally.speedup is None:
         return "speedup - (too short to judge)"
     line = f"speedup {tally.speedup:.2f}x against plain decoding ({tally.plain_tokens_per_s:.1f} tokens/s)"
-    return line if tally.speedup >= 1 else f"{line}: {SLOWER}"
+    return line if tally.speedup >= 1 - NOISE else f"{line}: {SLOWER}"

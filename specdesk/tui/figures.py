@@ -7,7 +7,7 @@ from collections import deque
 from specdesk.core.answer import Answer
 from specdesk.core.events import Event, Step
 from specdesk.core.tally import MIN_TOKENS, Tally
-from specdesk.wording import SLOWER, acceptance
+from specdesk.wording import NOISE, SLOWER, acceptance
 
 UNKNOWN = "-"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -45,10 +45,9 @@ class Figures:
     def verdict(self) -> str:
         """What the speedup means, or why there is none."""
         if self.tally.speedup is not None:
-            shown = round(self.tally.speedup, 2)
-            if shown < 1:
+            if self.tally.speedup < 1 - NOISE:
                 return SLOWER
-            return "faster than plain, here" if shown > 1 else "as fast as plain, here"
+            return "faster than plain, here" if self.tally.speedup > 1 + NOISE else "as fast as plain, here"
         if not self.tally.generated_tokens:
             return "no figures yet"
         if not self.tally.drafted and self._last is not None and self.tally.target_passes > 1:
