@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 from specdesk.core.acceptance import Evidence
 from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.costs import Costs
 from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.events import (
-    AnswerToken,
-    Delta,
-    DraftedToken,
     Event,
     Finished,
-    Outcome,
     PromptRead,
-    Source,
     Step,
     StopReason,
 )
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
-from specdesk.core.lm import LanguageModel, Logits, Vocabulary, rewind
+from specdesk.core.lm import LanguageModel, Vocabulary, rewind
 from specdesk.core.lookahead import Lookahead, Plan
 from specdesk.core.rules import PARITY, PLAIN_PARITY, Rule
 from specdesk.core.sampling import Sampling
 from specdesk.core.stops import AnswerText
-from specdesk.core.verify import DraftToken, TargetAt, Verdict
+from specdesk.core.target_pass import outcomes, row_laws, taken
+from specdesk.core.verify import DraftToken
 from specdesk.core.warp import Distribution
 
 PROMPT_CHUNK = 256
@@ -114,11 +110,11 @@ def decode(
             rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
             dead_ends: set[int] = set()
-            target_at = _laws(rows, committed, drafts, law, vocabulary, dead_ends)
+            target_at = row_laws(rows, committed, drafts, law, vocabulary, dead_ends)
             verdict = rule.judge(drafts, target_at, start)
             if 0 in dead_ends:
                 raise DeadEnd
-            tokens, deltas, reason = _take(verdict, drafts, target_at, text, vocabulary, dead_ends)
+            tokens, deltas, reason = taken(verdict, drafts, target_at, text, vocabulary, dead_ends)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
@@ -129,7 +125,7 @@ def decode(
                 reason=plan.reason,
                 drafter=plan.drafter.name if plan.drafter is not None and drafts else None,
                 parity=PARITY[rule.name] if drafts else PLAIN_PARITY,
-                drafted=_outcomes(drafts, verdict, len(tokens), vocabulary),
+                drafted=outcomes(drafts, verdict, len(tokens), vocabulary),
                 tokens=tuple(tokens),
                 deltas=tuple(deltas),
                 draft_s=drafted - started,
@@ -202,85 +198,6 @@ def _propose(
 ) -> int | None:
     offers.append(evidence)
     return rule.propose(q, start + index) if lookahead.takes(evidence) else None
-
-
-def _laws(
-    rows: Logits,
-    committed: list[int],
-    drafts: list[DraftToken],
-    law: Law,
-    vocabulary: Vocabulary,
-    dead_ends: set[int],
-) -> TargetAt:
-    """The rows of a pass as distributions, each made once, and only if it is asked for.
-
-    Penalties and constraint see at each row the draft tokens before it and none behind it. A row where the constraint
-    allows nothing joins `dead_ends`. It may lie behind a token that will not stand, so it still gets a distribution to
-    judge by, that of the logits alone: how likely the text before a row is does not depend on what the row says.
-    """
-    text = [*committed, *(draft.token for draft in drafts)] if law.reads_text else []
-    # What is drawn behind an end token is dropped, and a constraint has nothing to say there.
-    ended = bool(drafts) and vocabulary.is_eog(drafts[-1].token)
-
-    def at(row: int) -> Distribution:
-        before = text[: len(committed) + row]
-        if ended and row == len(drafts):
-            return law.unconstrained.at(rows[row], before)
-        try:
-            return law.at(rows[row], before)
-        except DeadEnd:
-            dead_ends.add(row)
-            return law.unconstrained.at(rows[row], before)
-
-    return cache(at)
-
-
-def _take(
-    verdict: Verdict,
-    drafts: list[DraftToken],
-    target_at: TargetAt,
-    text: AnswerText,
-    vocabulary: Vocabulary,
-    dead_ends: set[int],
-) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
-    """Let the verdict's tokens join the answer one by one, up to the one that ends it, or before a dead end."""
-    written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
-    last = Source.PLAIN if not drafts else Source.REPLACEMENT if verdict.rejected else Source.BONUS
-    written.append((verdict.token, verdict.p, last))
-    tokens: list[AnswerToken] = []
-    deltas: list[Delta] = []
-    for position, (token, p, source) in enumerate(written):
-        law = target_at(position)
-        if position in dead_ends:
-            break
-        final, reason = text.push(token, source)
-        favoured = law.favoured(token, drafts[position].q) if position < len(drafts) else None
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, law.ahead(token), favoured))
-        deltas.extend(final)
-        if reason is not None:
-            return tokens, deltas, reason
-    return tokens, deltas, None
-
-
-def _outcomes(
-    drafts: list[DraftToken], verdict: Verdict, n_taken: int, vocabulary: Vocabulary
-) -> tuple[DraftedToken, ...]:
-    """What became of each draft token, of which the answer took `n_taken` (its follower counted)."""
-    outcomes: list[DraftedToken] = []
-    for position, draft in enumerate(drafts):
-        test = verdict.tests[position] if position < len(verdict.tests) else None
-        if test is None or position >= n_taken:
-            outcome = Outcome.IGNORED
-        else:
-            outcome = Outcome.ACCEPTED if test.accepted else Outcome.REJECTED
-        q = draft.q.prob(draft.token)
-        p = None if test is None else test.p
-        outcomes.append(DraftedToken(draft.token, _text(draft.token, vocabulary), q, p, outcome))
-    return tuple(outcomes)
-
-
-def _text(token: int, vocabulary: Vocabulary) -> str:
-    return vocabulary.piece(token).decode("utf-8", errors="replace")
 
 
 def _draft_passes(prospect: Prospect | None, n_offered: int) -> int:

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from specdesk.core import decode as decode_module
-from specdesk.core import verify
+from specdesk.core import target_pass, verify
 from specdesk.core.acceptance import Acceptance, Evidence
 from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.constraint import Constraint, DeadEnd
@@ -316,7 +316,9 @@ def test_dropping_a_drawn_token_is_seen(rule: RuleName) -> None:
 def test_taking_a_token_by_what_it_is_is_seen(rule: RuleName, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lookahead is asked before a token is drawn; asked afterwards, it would drop the ones it dislikes."""
 
-    def late(rule: Rule, _: Lookahead, start: int, q: Distribution, index: int, evidence: Evidence) -> int | None:
+    def late(
+        rule: Rule, _: Lookahead, start: int, offers: list[Evidence], q: Distribution, index: int, *__: object
+    ) -> int | None:
         token = rule.propose(q, start + index)
         return token if q.prob(token) >= 0.45 else None
 
@@ -366,13 +368,13 @@ def test_penalties_from_another_text_are_seen(monkeypatch: pytest.MonkeyPatch, r
         text = committed if fault == "drafts unseen" else [*committed, *(draft.token for draft in drafts)]
         return lambda row: law.at(rows[row], text)
 
-    monkeypatch.setattr(decode_module, "_laws", stale)
+    monkeypatch.setattr(decode_module, "row_laws", stale)
     found, _ = law(rule, "model", sampling, 2)
     assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
 
 
 def test_a_bonus_row_that_is_not_warped_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    laws = decode_module._laws
+    laws = target_pass.row_laws
 
     def raw_bonus(
         rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary, dead: set[int]
@@ -380,7 +382,7 @@ def test_a_bonus_row_that_is_not_warped_is_seen(monkeypatch: pytest.MonkeyPatch)
         at = laws(rows, committed, drafts, law, vocabulary, dead)
         return lambda row: warp(rows[row], SAMPLINGS["open"]) if row == len(drafts) else at(row)
 
-    monkeypatch.setattr(decode_module, "_laws", raw_bonus)
+    monkeypatch.setattr(decode_module, "row_laws", raw_bonus)
     found, _ = law(RuleName.BLOCK, "model", SAMPLINGS["warped"], 1)
     expected = joint_law(target(), PROMPT, SAMPLINGS["warped"], N_TOKENS)
     assert max(abs(found.get(path, 0.0) - p) for path, p in expected.items()) > 1e-3

@@ -1,0 +1,92 @@
+"""What one target pass over a draft comes to: its rows as laws, the tokens that join the answer, the others' fate."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from specdesk.core.constraint import DeadEnd
+from specdesk.core.events import AnswerToken, Delta, DraftedToken, Outcome, Source, StopReason
+from specdesk.core.law import Law
+from specdesk.core.lm import Logits, Vocabulary
+from specdesk.core.stops import AnswerText
+from specdesk.core.verify import DraftToken, TargetAt, Verdict
+from specdesk.core.warp import Distribution
+
+
+def row_laws(
+    rows: Logits,
+    committed: list[int],
+    drafts: list[DraftToken],
+    law: Law,
+    vocabulary: Vocabulary,
+    dead_ends: set[int],
+) -> TargetAt:
+    """The rows of a pass as distributions, each made once, and only if it is asked for.
+
+    Penalties and constraint see at each row the draft tokens before it and none behind it. A row where the constraint
+    allows nothing joins `dead_ends`. It may lie behind a token that will not stand, so it still gets a distribution to
+    judge by, that of the logits alone: how likely the text before a row is does not depend on what the row says.
+    """
+    text = [*committed, *(draft.token for draft in drafts)] if law.reads_text else []
+    # What is drawn behind an end token is dropped, and a constraint has nothing to say there.
+    ended = bool(drafts) and vocabulary.is_eog(drafts[-1].token)
+
+    def at(row: int) -> Distribution:
+        before = text[: len(committed) + row]
+        if ended and row == len(drafts):
+            return law.unconstrained.at(rows[row], before)
+        try:
+            return law.at(rows[row], before)
+        except DeadEnd:
+            dead_ends.add(row)
+            return law.unconstrained.at(rows[row], before)
+
+    return cache(at)
+
+
+def taken(
+    verdict: Verdict,
+    drafts: list[DraftToken],
+    target_at: TargetAt,
+    text: AnswerText,
+    vocabulary: Vocabulary,
+    dead_ends: set[int],
+) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
+    """Let the verdict's tokens join the answer one by one, up to the one that ends it, or before a dead end."""
+    written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
+    last = Source.PLAIN if not drafts else Source.REPLACEMENT if verdict.rejected else Source.BONUS
+    written.append((verdict.token, verdict.p, last))
+    tokens: list[AnswerToken] = []
+    deltas: list[Delta] = []
+    for position, (token, p, source) in enumerate(written):
+        law = target_at(position)
+        if position in dead_ends:
+            break
+        final, reason = text.push(token, source)
+        favoured = law.favoured(token, drafts[position].q) if position < len(drafts) else None
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, law.ahead(token), favoured))
+        deltas.extend(final)
+        if reason is not None:
+            return tokens, deltas, reason
+    return tokens, deltas, None
+
+
+def outcomes(
+    drafts: list[DraftToken], verdict: Verdict, n_taken: int, vocabulary: Vocabulary
+) -> tuple[DraftedToken, ...]:
+    """What became of each draft token, of which the answer took `n_taken` (its follower counted)."""
+    found: list[DraftedToken] = []
+    for position, draft in enumerate(drafts):
+        test = verdict.tests[position] if position < len(verdict.tests) else None
+        if test is None or position >= n_taken:
+            outcome = Outcome.IGNORED
+        else:
+            outcome = Outcome.ACCEPTED if test.accepted else Outcome.REJECTED
+        q = draft.q.prob(draft.token)
+        p = None if test is None else test.p
+        found.append(DraftedToken(draft.token, _text(draft.token, vocabulary), q, p, outcome))
+    return tuple(found)
+
+
+def _text(token: int, vocabulary: Vocabulary) -> str:
+    return vocabulary.piece(token).decode("utf-8", errors="replace")
