@@ -102,6 +102,7 @@ def run(
                 as_rule(speculation),
                 grammar=constraint,
                 drafter=speculation.drafter,
+                placed=tracer is not None,
                 repeatable=sampling.seed is not None,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),

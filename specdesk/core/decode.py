@@ -47,6 +47,8 @@ class Task:
     from there, so that no noise is used twice."""
     constraint: Constraint | None = None
     """What the answer has to keep to."""
+    placed: bool = False
+    """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
 
     @property
     def law(self) -> Law:
@@ -114,7 +116,7 @@ def decode(
             verdict = rule.judge(drafts, target_at, start)
             if 0 in dead_ends:
                 raise DeadEnd
-            tokens, deltas, reason = taken(verdict, drafts, target_at, text, vocabulary, dead_ends)
+            tokens, deltas, reason = taken(verdict, drafts, target_at, text, vocabulary, dead_ends, placed=task.placed)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT

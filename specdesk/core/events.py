@@ -60,9 +60,10 @@ class AnswerToken:
     source: Source
     p: float
     """The target's probability of it, as sampled from."""
-    ahead: float
-    """The probability of all tokens likelier than it. If draws are right, a uniform number in [ahead, ahead + p) is
-    uniform in [0, 1): so a trace can be tested against the very distributions that made it."""
+    ahead: float | None = None
+    """The probability of all tokens likelier than it; None where nobody asked for it. If draws are right, a uniform
+    number in [ahead, ahead + p) is uniform in [0, 1): so a trace can be tested against the very distributions that made
+    it."""
     favoured: float | None = None
     """The same with tokens ordered by how much the draft favours them, q / p, where a wrong rule shows most; None where
     nothing was drafted."""

@@ -51,8 +51,13 @@ def taken(
     text: AnswerText,
     vocabulary: Vocabulary,
     dead_ends: set[int],
+    *,
+    placed: bool,
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
-    """Let the verdict's tokens join the answer one by one, up to the one that ends it, or before a dead end."""
+    """Let the verdict's tokens join the answer one by one, up to the one that ends it, or before a dead end.
+
+    With `placed` each tells where it lies in its law.
+    """
     written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
     last = Source.PLAIN if not drafts else Source.REPLACEMENT if verdict.rejected else Source.BONUS
     written.append((verdict.token, verdict.p, last))
@@ -63,8 +68,9 @@ def taken(
         if position in dead_ends:
             break
         final, reason = text.push(token, source)
-        favoured = law.favoured(token, drafts[position].q) if position < len(drafts) else None
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, law.ahead(token), favoured))
+        ahead = law.ahead(token) if placed else None
+        favoured = law.favoured(token, drafts[position].q) if placed and position < len(drafts) else None
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured))
         deltas.extend(final)
         if reason is not None:
             return tokens, deltas, reason

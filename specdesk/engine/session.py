@@ -53,6 +53,8 @@ class AnswerOptions:
     grammar: str | None = None
     """What the answer has to keep to, in llama.cpp's notation (GBNF)."""
     drafter: DrafterName = DrafterName.CASCADE
+    placed: bool = False
+    """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
     repeatable: bool = False
     """Whether what the clock and earlier answers taught is left aside: then drafts depend on the costs as they were
     measured and on the conversation alone, and the same seed gives the same steps."""
@@ -170,6 +172,7 @@ class Session:
             options.stop_strings,
             n_written=options.n_written,
             constraint=constraint,
+            placed=options.placed,
         )
         return decode(
             task,

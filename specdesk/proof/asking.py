@@ -53,7 +53,9 @@ def turns(prompt: str) -> list[Message]:
 
 def options(effort: Effort, sampling: Sampling, rule: RuleName, number: int) -> AnswerOptions:
     """How answer `number` of a claim is asked for."""
-    return AnswerOptions(sampling, effort.seed, effort.lookahead, effort.n_tokens, verify=rule, answer=number)
+    return AnswerOptions(
+        sampling, effort.seed, effort.lookahead, effort.n_tokens, verify=rule, answer=number, placed=True
+    )
 
 
 def answer(engine: Engine, prompt: str, how: AnswerOptions) -> Answer:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from specdesk.core.events import AnswerToken
 from specdesk.core.lm import n_common
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
@@ -140,7 +141,7 @@ def draws_follow_their_laws(engine: Engine, effort: Effort, mode: str) -> Iterat
     """
     for rule in RuleName:
         tokens = drawn(engine, rule, effort)
-        intervals = [(token.ahead if token.favoured is None else token.favoured, token.p) for token in tokens]
+        intervals = [(_place(token), token.p) for token in tokens]
         test = uniform(placed(intervals, effort.seed), effort.false_alarms / _N_TESTS)
         yield _tested(f"{mode}: draws under {rule} follow the target's laws", test)
 
@@ -153,6 +154,14 @@ def draws_are_as_plain(engine: Engine, effort: Effort) -> Iterator[Claim]:
         both = ranks(beginnings(engine, rule, effort, effort.lookahead), plain)
         test = alike(*both, effort.false_alarms / _N_TESTS)
         yield _tested(f"exact mode: answers under {rule} begin as plain ones do", test)
+
+
+def _place(token: AnswerToken) -> float:
+    """Where the token's interval begins. Raises ValueError if it was not asked for."""
+    begin = token.ahead if token.favoured is None else token.favoured
+    if begin is None:
+        raise ValueError("the answer was not asked to place its tokens")
+    return begin
 
 
 def _in_turn(number: int) -> RuleName:
