@@ -190,6 +190,9 @@ def test_the_trace_has_a_line_per_target_pass_that_adds_up(pair: Sequence[object
         assert step["tokens_generated_in_single_target_pass"] == len(step["accepted_stream"]) == len(step["written"])
         assert step["drafted_tokens"] == [t["text"] for t in step["drafted"]]
         assert len(step["drafted"]) <= step["lookahead_k"] <= 3
+        assert all(0 <= token["ahead"] < 1 for token in step["written"])
+        own = [token["source"] in ("bonus", "plain") for token in step["written"]]
+        assert [token["favoured"] is None for token in step["written"]] == own
         for token in step["drafted"]:
             assert 0 < token["q"] <= 1
             if token["p"] is None:
