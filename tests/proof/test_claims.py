@@ -29,7 +29,7 @@ from specdesk.settings import EngineSettings
 from tests.tiny.gguf_models import TinyPair
 
 Load = Callable[[bool], Engine]
-EFFORT = Effort(("Hello", "What is a lighthouse?", "Count to ten."), 40, 4000, 500, 2, 7)
+EFFORT = Effort(("Hello", "What is a lighthouse?", "Count to ten."), 40, 3000, 500, 2, 7)
 
 
 @pytest.fixture
