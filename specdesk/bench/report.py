@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from math import exp, fsum, log
 from statistics import median
 
-from rich.table import Table
-from rich.text import Text
-
 from specdesk.bench.rows import Mode, Row
 from specdesk.tokenview import visible
 
@@ -63,21 +60,6 @@ def summaries(rows: Sequence[Row]) -> list[Summary]:
 def geometric_mean(found: Sequence[Summary]) -> float | None:
     """Of the tasks' median speedups: each task counts alike, and a halving undoes a doubling. None without tasks."""
     return exp(fsum(log(each.speedup.median) for each in found) / len(found)) if found else None
-
-
-def table(found: Sequence[Summary]) -> Table:
-    """The figures for people."""
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    shown.add_column("task", no_wrap=True)
-    for heading in ("speedup", "from .. to", "plain tok/s", "tok/pass", "accepted", "K"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    shown.add_column("draft/target/rest", justify="right", no_wrap=True)
-    for heading in ("/best fixed", "/oracle"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    for each in found:
-        # As Text: what a file calls its tasks is no markup.
-        shown.add_row(*map(Text, cells(each)))
-    return shown
 
 
 def cells(found: Summary) -> list[str]:

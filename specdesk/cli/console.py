@@ -13,6 +13,9 @@ from rich.console import Console
 from specdesk.errors import StorageError
 from specdesk.tokenview import visible
 
+_TABLE_WIDTH = 120
+"""Columns of a table where standard output is no terminal."""
+
 
 class ColorWhen(StrEnum):
     """The values of --color."""
@@ -54,6 +57,14 @@ def give_up_stdout() -> int:
 def stderr_console() -> Console:
     """A Rich console on standard error as it is now."""
     return Console(stderr=True, highlight=False)
+
+
+def report_console() -> Console:
+    """A Rich console on standard output for tables: as wide as the terminal, or as tables need where there is none."""
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _TABLE_WIDTH
+    return console
 
 
 class Waiting:

@@ -34,8 +34,8 @@ def _print_pairs() -> None:
     """A line for each pair: name, download, memory, whether it is here, what it is good for."""
     from rich.filesize import decimal
 
-    from specdesk.hub.library import has_pair
     from specdesk.hub.manifest import load_manifest
+    from specdesk.hub.on_disk import has_pair
     from specdesk.settings import DEFAULT_N_CTX
 
     manifest = load_manifest()

@@ -62,8 +62,8 @@ def choose(models: Models) -> Chosen:
 
 def _choose_pair(name: str, *, no_download: bool) -> Chosen:
     # What fetches is loaded only where something is to be fetched: the network libraries take their time.
-    from specdesk.hub.library import has_pair, pair_paths
     from specdesk.hub.manifest import load_manifest
+    from specdesk.hub.on_disk import has_pair, pair_paths
 
     wanted = load_manifest().pair(name)
     if has_pair(wanted) or no_download:

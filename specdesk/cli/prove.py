@@ -49,9 +49,10 @@ def prove(
     # Loading NumPy and llama.cpp takes a moment that --help should not.
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
-    from specdesk.core.lookahead import most_drafted
+    from specdesk.core.names import DEFAULT_RULE
     from specdesk.engine.client import Engine, StopFlag, native_output
-    from specdesk.proof.claims import Claim, Verdict, failed
+    from specdesk.proof.asking import options
+    from specdesk.proof.claims import GREEDY, Claim, Verdict, failed
     from specdesk.proof.run import effort, most_claims
     from specdesk.proof.run import prove as proofs
     from specdesk.wording import notes
@@ -65,7 +66,7 @@ def prove(
     def load(exact: bool) -> Engine:
         settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact, measure=False)
         pair = Engine(settings, say, stop)
-        drafted = most_drafted(lookahead, can_draft=pair.info.draft is not None, widest=pair.info.widest)
+        drafted = pair.info.lookahead(options(trying, GREEDY, DEFAULT_RULE, 0))
         for note in notes(drafted, wanted=lookahead, widest=pair.info.widest):
             say(note)
         loaded["exact" if exact else "default"] = asdict(pair.info)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from specdesk.cli.console import report_console
 from specdesk.engine.tuning.report import Report
 from specdesk.engine.tuning.tuned import UNDO
-
-_WIDTH = 120
-"""Columns where standard output is no terminal."""
 
 
 def print_report(report: Report) -> None:
     """The tables and the outcome."""
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _WIDTH
+    console = report_console()
     for table in (_formats(report), _threads(report), _caches(report)):
         console.print(table)
         console.print()

@@ -160,6 +160,6 @@ def _number(value: float) -> float:
 
 
 def _usual(source: str) -> Iterable[tuple[float, Evidence]]:
-    """How first tokens are offered before any were seen: half of them surely."""
+    """How first tokens are offered before any were seen: most of them surely."""
     shares = ((0.1, 0.4), (0.15, 0.6), (0.2, 0.84), (0.55, 0.98))
     return [(share, Evidence(source, _UNSEEN - i, guess)) for i, (share, guess) in enumerate(shares)]

@@ -23,7 +23,7 @@ from specdesk.core.lookahead import Plan
 from specdesk.core.verify import DraftToken
 
 _MARGIN: Final = 0.03
-"""Tokens that drafting must be worth more than plain decoding: what is learned is never quite right."""
+"""Part by which drafting must be expected to be faster than plain decoding: what is learned is never quite right."""
 _CAUGHT_UP: Final = 4
 """Unread tokens up to which reading them is part of a step, and no investment."""
 _EXPECTED: Final = 128

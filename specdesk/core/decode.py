@@ -72,8 +72,8 @@ def decode(
 
     The answer has the distribution of `target` under `task.sampling`, whatever is drafted; a rule in the same state and
     the same drafts give the same answer. What the target's cache already shares with the prompt is not read again.
-    Between steps, and when the iterator ends, is closed or raises, all caches hold a prefix of prompt plus answer, less
-    its last token.
+    Between steps, and when the iterator ends, is closed or raises, the target's cache holds a prefix of prompt plus
+    answer, less its last token, and a draft's what it has read of that.
 
     Before each step `lookahead` chooses one of `drafters`, from the text and what it learned. `clock` counts seconds;
     `costs`, if given, learn from them and tell what plain decoding would take. `cancelled` is asked between passes; a

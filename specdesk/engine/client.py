@@ -78,7 +78,8 @@ class EngineInfo:
 
         In exact mode no more than its widest pass holds.
         """
-        return options.most_drafted(has_draft=self.draft is not None, widest=self.widest)
+        has_draft, measured = self.draft is not None, self.costs is not None
+        return options.most_drafted(has_draft=has_draft, measured=measured, widest=self.widest)
 
     @property
     def widest(self) -> int | None:

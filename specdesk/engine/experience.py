@@ -7,7 +7,6 @@ from pathlib import Path
 from specdesk.core.acceptance import Acceptance
 from specdesk.engine.machine import model_identity
 from specdesk.engine.profiles import Profiles
-from specdesk.errors import ModelError
 
 _KIND = "acceptance"
 
@@ -18,13 +17,7 @@ class Experience:
     def __init__(self, target: Path, draft: Path | None, profiles: Profiles) -> None:
         """Raises ModelError for a file that cannot be read."""
         self._profiles = profiles
-        try:
-            self._key = {
-                "target": model_identity(target),
-                "draft": None if draft is None else model_identity(draft),
-            }
-        except OSError as error:
-            raise ModelError(f"cannot read {error.filename}: {error.strerror}") from error
+        self._key = {"target": model_identity(target), "draft": None if draft is None else model_identity(draft)}
         self._kept = profiles.get(_KIND, self._key)
         try:
             self.acceptance = Acceptance() if self._kept is None else Acceptance.from_state(self._kept)

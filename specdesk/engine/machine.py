@@ -32,12 +32,8 @@ def setting(path: Path, options: LoadOptions) -> dict[str, object]:
 
     The sizes of context and cache are left out. Raises ModelError for a file that cannot be read.
     """
-    try:
-        identity = model_identity(path)
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
     return {
-        **identity,
+        **model_identity(path),
         **machine(),
         "n_threads": options.n_threads,
         "n_gpu_layers": options.n_gpu_layers,
@@ -50,10 +46,13 @@ def setting(path: Path, options: LoadOptions) -> dict[str, object]:
 def model_identity(path: Path) -> dict[str, object]:
     """Size and a hash of the first 16 MiB: reading all of a file of many gigabytes would take longer than loading it.
 
-    Raises OSError for a file that cannot be read.
+    Raises ModelError for a file that cannot be read.
     """
-    with path.open("rb") as file:
-        return {"bytes": path.stat().st_size, "head_sha256": hashlib.sha256(file.read(_HEAD)).hexdigest()}
+    try:
+        with path.open("rb") as file:
+            return {"bytes": path.stat().st_size, "head_sha256": hashlib.sha256(file.read(_HEAD)).hexdigest()}
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _devices() -> list[str]:

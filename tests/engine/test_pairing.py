@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from gguf import TokenType
 
 from specdesk.core.events import Step
 from specdesk.core.sampling import Sampling
+from specdesk.engine import client
+from specdesk.engine.client import Engine
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.pairing import check_pair
-from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.session import AnswerOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
+from specdesk.settings import EngineSettings
 from tests.engine.conftest import OpenLM, OpenSession, WriteModel
 from tests.tiny.gguf_models import BYTES, DRAFT, RWKV, TARGET, TinyPair, TinyVocabulary
 
@@ -81,13 +85,21 @@ class TestRefused:
         assert refusal.value.hint
         assert "\n" not in str(refusal.value)
 
-    def test_and_both_are_closed(self, tiny_pair: TinyPair, write_model: WriteModel) -> None:
-        stop, options = StopFlag(), LoadOptions(64, 1, 0)
-        one = LlamaLM(tiny_pair.target, options, stop)
-        other = LlamaLM(write_model(replace(DRAFT, vocabulary=BYTES.swapped(LETTER_A, LETTER_B))), options, stop)
-        with pytest.raises(ModelError):
-            Session(one, other, stop)
-        for lm in (one, other):
+    def test_and_both_are_closed(
+        self, tiny_pair: TinyPair, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened: list[LlamaLM] = []
+
+        def noted(path: Path, options: LoadOptions, stop: StopFlag) -> LlamaLM:
+            opened.append(LlamaLM(path, options, stop))
+            return opened[-1]
+
+        monkeypatch.setattr(client, "LlamaLM", noted)
+        draft = write_model(replace(DRAFT, vocabulary=BYTES.swapped(LETTER_A, LETTER_B)))
+        with pytest.raises(ModelError, match="cannot draft for"):
+            Engine(EngineSettings(tiny_pair.target, draft, 64, n_threads=1), lambda _: None, StopFlag())
+        assert len(opened) == 2
+        for lm in opened:
             with pytest.raises(ValueError, match="closed"):
                 lm.extend([5], 1)
 

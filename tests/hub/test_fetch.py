@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from specdesk.errors import NetworkError, StorageError
-from specdesk.hub import library
+from specdesk.hub import on_disk
 from specdesk.hub.artifacts import Artifact, ModelFile
 from specdesk.hub.fetch import HEADROOM_BYTES, SourcesOf, fetch, fetch_pair
 from specdesk.hub.sources import FileSource, SourceUnreachableError
@@ -38,7 +38,7 @@ def only(*sources: FileSource) -> SourcesOf:
 
 
 def place_of(artifact: Artifact) -> Path:
-    return library.file_path(artifact, artifact.files[0])
+    return on_disk.file_path(artifact, artifact.files[0])
 
 
 def models_in(home: Path) -> list[str]:

