@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -15,13 +16,15 @@ def home() -> Path:
 
     Raises StorageError where the system knows none.
     """
-    override = os.environ.get("SPECDESK_HOME")
-    try:
-        if override:
-            return Path(override).expanduser()
-        return platformdirs.user_data_path("specdesk", appauthor=False)
-    except RuntimeError as error:
-        raise StorageError(f"there is no home directory to keep things in: {error}", "set SPECDESK_HOME") from error
+    return _home_or(platformdirs.user_data_path)
+
+
+def builds_dir() -> Path:
+    """Where programs compiled here are kept, which can be made again: in SPECDESK_HOME or the platform's user cache.
+
+    Raises StorageError where the system knows none.
+    """
+    return _home_or(platformdirs.user_cache_path) / "builds"
 
 
 def profiles_dir() -> Path:
@@ -37,3 +40,11 @@ def models_dir() -> Path:
 def tuned_dir() -> Path:
     """Where other formats of draft models, made on this machine, are kept."""
     return home() / "tuned"
+
+
+def _home_or(of_platform: Callable[..., Path]) -> Path:
+    override = os.environ.get("SPECDESK_HOME")
+    try:
+        return Path(override).expanduser() if override else of_platform("specdesk", appauthor=False)
+    except RuntimeError as error:
+        raise StorageError(f"there is no home directory to keep things in: {error}", "set SPECDESK_HOME") from error

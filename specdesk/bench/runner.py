@@ -46,12 +46,16 @@ class Effort:
 
 
 def measure(engine: Engine, effort: Effort, now: Callable[[str], None]) -> Iterator[Row]:
-    """A row for each answer, as it is there: plain, speculative, plain, ... `now` is told what is done.
+    """A row for each answer, measured when it is asked for: plain, speculative, plain, ... `now` is told what is done.
 
-    Raises: UsageError, before anything is measured, for a conversation that the context may not hold; Interrupted if an
-    answer is stopped; else what decoding raises.
+    Raises: UsageError, at once, for a conversation that the context may not hold; Interrupted if an answer is stopped;
+    else what decoding raises.
     """
     _check_room(engine, effort)
+    return _measured(engine, effort, now)
+
+
+def _measured(engine: Engine, effort: Effort, now: Callable[[str], None]) -> Iterator[Row]:
     for prompt in effort.prompts:
         now(f"{prompt.task}, {prompt.id}: reading the prompt")
         _read(engine, prompt, effort)
@@ -149,7 +153,7 @@ def _answer(engine: Engine, messages: Sequence[Message], options: AnswerOptions)
 def _check_room(engine: Engine, effort: Effort) -> None:
     """Say it at once, not after minutes, if a conversation may not fit."""
     for prompt in effort.prompts:
-        asked = sum(engine.n_prompt_tokens([Message("user", turn)]) for turn in prompt.turns)
+        asked = sum(len(engine.prompt_ids([Message("user", turn)])) for turn in prompt.turns)
         needed = asked + len(prompt.turns) * effort.max_tokens
         if needed > engine.info.n_ctx:
             raise UsageError(

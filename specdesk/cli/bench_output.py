@@ -42,9 +42,9 @@ def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) 
 def publish(findings: Findings, rows: Sequence[Row], as_json: Path | None, html: Path | None) -> None:
     """Write the files that are wanted and print the table. Raises StorageError if the disk refuses."""
     if as_json is not None:
-        _write(as_json, json.dumps(findings.record(rows), allow_nan=False) + "\n")
+        write(as_json, json.dumps(findings.record(rows), allow_nan=False) + "\n")
     if html is not None:
-        _write(html, findings.page(rows))
+        write(html, findings.page(rows))
     console = report_console()
     found = summaries(rows)
     console.print(table(found))
@@ -68,7 +68,8 @@ def table(found: Sequence[Summary]) -> Table:
     return shown
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
+    """Write a report. Raises StorageError if the disk refuses."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -166,9 +166,9 @@ class Engine:
             raise UsageError("the prompt is empty")
         return self._session.answer(self._session.raw_ids(text), options)
 
-    def n_prompt_tokens(self, messages: Sequence[Message]) -> int:
-        """How many tokens ask for the next answer of a conversation. Raises ModelError if the template fails."""
-        return len(self._session.chat_ids(messages))
+    def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens that ask for the next answer of a conversation. Raises ModelError if the template fails."""
+        return self._session.chat_ids(messages)
 
     def closeness(
         self, messages: Sequence[Message], answer: Sequence[int], at: int, tokens: tuple[int, int], width: int

@@ -53,7 +53,7 @@ def prove(load: Callable[[bool], Engine], effort: Effort) -> Iterator[Claim]:
 
 def _check_room(engine: Engine, effort: Effort) -> None:
     """Say it at once, not after minutes, if the longest prompt and its answer do not fit."""
-    needed = max(engine.n_prompt_tokens(turns(prompt)) for prompt in effort.prompts) + effort.n_tokens
+    needed = max(len(engine.prompt_ids(turns(prompt))) for prompt in effort.prompts) + effort.n_tokens
     if needed > engine.info.n_ctx:
         raise UsageError(
             f"the longest prompt and its answer have {needed} tokens, the context holds {engine.info.n_ctx}",
