@@ -24,6 +24,7 @@ from specdesk.bench.rows import Mode
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import EngineInfo, ModelInfo
 from specdesk.errors import GenerationError, ModelError, NetworkError, SpecdeskError, UsageError
+from specdesk.paths import builds_dir, home
 from tests.bench.samples import row
 from tests.cli.shell import TIMEOUT_S, lines
 from tests.tiny.gguf_models import TinyPair
@@ -372,6 +373,14 @@ class TestBuild:
         monkeypatch.setenv("CMAKE_ARGS", "-DGGML_CUDA=on")
         assert self.build() != server
         assert "-DGGML_CUDA=on" in self.calls.read_text()
+
+    def test_builds_lie_where_what_can_be_made_again_lies(
+        self, own_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert builds_dir() == home() / "builds"
+        monkeypatch.delenv("SPECDESK_HOME")
+        assert builds_dir().is_relative_to(own_home)
+        assert not builds_dir().is_relative_to(home())
 
     def test_without_cmake(self) -> None:
         (self.bin / "cmake").unlink()
