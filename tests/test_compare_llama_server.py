@@ -280,15 +280,14 @@ class TestServer:
         assert "--gpu-layers all " in command
         assert "--spec-draft-ngl 2 " in command
 
-    def test_the_users_environment_less_what_is_for_specdesk_alone(
+    def test_variables_that_are_options_of_the_server_are_kept_from_it(
         self, fake: Fake, children: Children, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("specdesk.engine.environment.ADDED", frozenset(["GOMP_SPINCOUNT"]))
         monkeypatch.setenv("GOMP_SPINCOUNT", "500")
         monkeypatch.setenv("LLAMA_ARG_THREADS", "7")
         self.start(fake, PLAIN, children).wait_until_ready()
         [started] = fake.notes("started")
-        assert (started["spin"], started["llama"]) == (None, [])
+        assert (started["spin"], started["llama"]) == ("500", [])
 
 
 def server_row(

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import IO, Self
 
 from specdesk.core.interrupted import Interrupted
-from specdesk.engine import environment
 
 
 class Children:
@@ -72,9 +71,9 @@ class Children:
 
 
 def _environment() -> dict[str, str]:
-    """The user's, less what specdesk has set for itself and what would be options of llama-server."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name not in environment.ADDED and not name.startswith("LLAMA_")
-    }
+    """Ours, less what would be options of llama-server.
+
+    How OpenMP waits, which specdesk sets for itself, is handed on: beside other busy programs it decides more of the
+    speed than any speculation, and is not what is compared.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("LLAMA_")}
