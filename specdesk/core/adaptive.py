@@ -9,7 +9,7 @@ wider pass and the draft's own steps take. Looking at several at once finds the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -102,12 +102,14 @@ class AdaptiveLookahead:
         gains = self._stand * rate * _sums(rate, len(self._pass_s) - 1 - len(self._trail))
         return bool((gains > self._pace * self._further_s(n_drawn=0)).any())
 
-    def learn(self, step: Step) -> None:
-        """Count what was written, and learn from what was tested."""
+    def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
+        """Count what was written, and learn from what was tested or would have been."""
         self._n_written += len(step.tokens)
         stood = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
         for evidence, accepted in zip(self._trail, stood, strict=False):
             self._acceptance.learn(evidence, accepted=accepted)
+        for evidence, right in hindsight:
+            self._acceptance.learn(evidence, accepted=right)
         if step.drafted:
             self._after_rejection = not all(stood)
 

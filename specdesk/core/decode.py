@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from specdesk.core.acceptance import Evidence
 from specdesk.core.constraint import Constraint, DeadEnd
@@ -136,7 +137,7 @@ def decode(
                 plain_s=None if costs is None else costs.plain_s(depth),
                 n_draft_passes=_draft_passes(prospect, len(offers)),
             )
-            lookahead.learn(step)
+            lookahead.learn(step, chain.from_iterable(drafter.hindsight(committed) for drafter in drafters))
             if costs is not None:
                 _observe(costs, step, depth, prospect)
             yield step

@@ -38,6 +38,9 @@ class Named:
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
         return iter(())
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
+        return ()
+
     def settle(self, length: int) -> None: ...
 
 
@@ -91,7 +94,7 @@ def answer(
         n_accepted = next((i for i, one in enumerate(stood) if not one), len(stood))
         run.seconds += here.target_s(1 + len(stood), depth)
         run.drafted.append(len(stood))
-        lookahead.learn(step(stood, n_accepted))
+        lookahead.learn(step(stood, n_accepted), ())
         written += n_accepted + 1
         n_read = min(n_read + max(0, len(stood) - 1), n_prompt + written - 1)
     return run
@@ -218,6 +221,21 @@ def test_what_pays_more_is_chosen() -> None:
         known = tuple(Evidence("suffix", level, chance) for level in range(8))
         lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1), Acceptance())
         assert lookahead.plan(10, 100, {MODEL: model, SUFFIX: Prospect(8, known[0], known)}).drafter is chosen
+
+
+def test_a_drafter_that_would_have_been_right_is_asked_and_one_that_would_have_been_wrong_no_more() -> None:
+    unsure, sure = Evidence("suffix", 0, 0.3), Evidence("suffix", 1, 0.9)
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.5, 0.1), Acceptance())
+
+    def is_asked(evidence: Evidence) -> bool:
+        prospect = Prospect(1, evidence, (evidence,))
+        return lookahead.plan(10, 100, {SUFFIX: prospect}).drafter is SUFFIX
+
+    assert (is_asked(unsure), is_asked(sure)) == (False, True)
+    lookahead.learn(step([], 0), [(unsure, True)] * 20)
+    assert is_asked(unsure)
+    lookahead.learn(step([], 0), [(sure, False)] * 20)
+    assert not is_asked(sure)
 
 
 def test_a_plan_says_what_is_expected() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pytest
 
@@ -10,6 +10,7 @@ from specdesk.core.acceptance import Evidence
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
+from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
@@ -55,6 +56,9 @@ class Adversary:
         while True:
             yield DraftToken(self._token, certain(self._token), SURE)
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
+        return ()
+
     def settle(self, length: int) -> None: ...
 
 
@@ -64,6 +68,28 @@ def test_every_draft_and_length_writes_the_plain_answer_when_greedy(k: int, nois
     stream = list(events(Task([1, 2], GREEDY, 20), toy(), toy(noise=noise), k))
     assert ids(stream) == plain([1, 2], 20)
     assert reason(stream) is StopReason.LENGTH
+
+
+class Listening(EveryStep):
+    """Keeps what drafters would have been right about."""
+
+    def __init__(self, k: int) -> None:
+        super().__init__(k)
+        self.heard: list[tuple[Evidence, bool]] = []
+
+    def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
+        super().learn(step, hindsight)
+        self.heard += hindsight
+
+
+def test_plain_steps_teach_what_a_drafter_would_have_been_right_about() -> None:
+    prompt, lookahead = [1, 2], Listening(0)
+    answer = ids(events(Task(prompt, GREEDY, 40), toy(), None, 0, drafters=[SuffixDrafter()], lookahead=lookahead))
+    told = SuffixDrafter()
+    told.begin(prompt, Law(GREEDY))
+    wanted = told.hindsight([*prompt, *answer])
+    assert {right for _, right in wanted} == {True, False}
+    assert lookahead.heard == wanted
 
 
 def test_a_draft_that_is_the_target_is_always_right() -> None:

@@ -126,6 +126,58 @@ def test_what_a_constraint_forbids_is_not_proposed() -> None:
     assert [draft.token for draft in drafter.propose(text, lambda q, *_: int(q.ids[0]))] == [2]
 
 
+def hindsight(prompt: list[int], answer: list[int]) -> list[tuple[int, bool]]:
+    """Levels and verdicts for an answer that is written token by token, nothing being proposed."""
+    drafter = SuffixDrafter()
+    drafter.begin(prompt, LAW)
+    text, found = list(prompt), []
+    for token in answer:
+        text.append(token)
+        drafter.settle(len(text) - 1)
+        found += [(evidence.level, right) for evidence, right in drafter.hindsight(text)]
+    return found
+
+
+def test_it_tells_afterwards_what_it_would_have_been_right_about() -> None:
+    def level(length: int) -> int:
+        return evidence_of(length, 0).level
+
+    # The prompt is no answer; 1, 2 went on with 3, 4 before.
+    assert hindsight([1, 2, 3, 4, 8, 7], [1, 2]) == []
+    assert hindsight([1, 2, 3, 4, 8, 7], [1, 2, 3, 9]) == [(level(2), True), (level(3), False)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_it_tells_afterwards_is_what_it_would_have_said(seed: int) -> None:
+    text = np.random.default_rng(seed).integers(3, size=60).tolist()
+    drafter = SuffixDrafter()
+    drafter.begin(text[:20], LAW)
+    wanted = []
+    for n in range(20, 60):
+        asked = SuffixDrafter()
+        asked.begin(text[:n], LAW)
+        if (prospect := asked.prospect(text[:n])) is not None:
+            [first, *_] = asked.propose(text[:n], lambda q, *_: int(q.ids[0]))
+            wanted.append((prospect.start, first.token == text[n]))
+    assert drafter.hindsight(text) == wanted
+
+
+@pytest.mark.parametrize(("n_stood", "n_told"), [(1, 0), (3, 1)], ids=["rejected", "all stood"])
+def test_of_what_was_proposed_it_tells_nothing(n_stood: int, n_told: int) -> None:
+    text = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
+    drafter = SuffixDrafter()
+    drafter.begin(text, LAW)
+    drafter.prospect(text)
+    drafts = list(drafter.propose(text, lambda q, i, _: int(q.ids[0]) if i < 3 else None))
+    text += [*(draft.token for draft in drafts[:n_stood]), 6 if n_stood == 3 else 9]
+    drafter.settle(len(text) - 1)
+    assert len(drafter.hindsight(text)) == n_told
+    # What it proposed further on and the answer never took is no longer in the way.
+    text += [1, 2, 3]
+    drafter.settle(len(text) - 1)
+    assert [right for _, right in drafter.hindsight(text)][-1:] == [True]
+
+
 def test_longer_and_steadier_matches_are_surer() -> None:
     lengths, agreements = (2, 3, 5, 9, 20, 40), range(3)
     table = np.array([[evidence_of(length, agreed).guess for agreed in agreements] for length in lengths])

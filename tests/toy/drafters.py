@@ -45,6 +45,9 @@ class OneHot:
             text.append(drawn)
             yield DraftToken(drawn, q, SURE)
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
+        return ()
+
     def settle(self, length: int) -> None: ...
 
 

@@ -70,6 +70,10 @@ class ForcedDrafter:
                 self._note(self._otherwise.name)
                 yield draft
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
+        """What the other one has to say."""
+        return () if self._otherwise is None else self._otherwise.hindsight(committed)
+
     def settle(self, length: int) -> None:
         """Let the other one settle."""
         if self._otherwise is not None:

@@ -82,6 +82,10 @@ class ModelDrafter:
             feed = [token]
             text.append(token)
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:  # noqa: ARG002
+        """Nothing: the model would have to read the text."""
+        return ()
+
     def settle(self, length: int) -> None:
         """Forget what was drafted: cut the cache back to at most the first `length` tokens of the text."""
         kept = max(0, length - self._first)

@@ -52,5 +52,11 @@ class Drafter(Protocol):
         Under a constraint each is one that it allows behind those before it. None follows an end token.
         """
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
+        """Of tokens of the answer written since it was last asked this: what it could have said, and if it was right.
+
+        Only of those that it did not propose, and only if knowing it takes no draw.
+        """
+
     def settle(self, length: int) -> None:
         """The step is over: nothing beyond the first `length` tokens of the text may be kept."""

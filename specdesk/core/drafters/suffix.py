@@ -24,7 +24,7 @@ _STEPS: Final = (3, 4, 6, 8, 12, 16, 24, _LONGEST)
 """Match lengths from which a token is taken to be surer."""
 _AGREED: Final = 2
 """Times in a row that a stretch was followed by the same token, as far as they are told apart."""
-_GUESSES: Final = (0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.95)
+_GUESSES: Final = (0.3, 0.44, 0.58, 0.68, 0.78, 0.86, 0.91, 0.95, 0.965)
 """First guesses of acceptance by match length, before anything was seen."""
 
 
@@ -103,6 +103,8 @@ class SuffixDrafter:
         self._index = SuffixIndex()
         self._law: Law | None = None
         self._match: Match | None = None
+        self._known_until = 0
+        """Up to where the text is the prompt, or was proposed."""
 
     def begin(self, committed: Sequence[int], law: Law) -> None:
         """Keep the index where the text goes on as it did, else make it anew when it is first needed."""
@@ -110,6 +112,7 @@ class SuffixDrafter:
         n_kept = n_common(self._index.text, committed)
         if n_kept < len(self._index.text):
             self._index = SuffixIndex()
+        self._known_until = len(committed)
 
     def prospect(self, committed: Sequence[int]) -> Prospect | None:
         """As many tokens as are measured, the surer the longer the match."""
@@ -134,15 +137,27 @@ class SuffixDrafter:
             drawn = draw(q, i, evidence)
             if drawn is None:
                 return
+            self._known_until = len(committed) + i + 1
             yield DraftToken(drawn, q, evidence)
             text.append(drawn)
 
+    def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
+        """One for each token that a stretch seen before led up to."""
+        index, found = self._index, []
+        index.extend(committed[len(index.text) : self._known_until])
+        for token in committed[len(index.text) :]:
+            if match := index.match():
+                found.append((evidence_of(match.length, match.agreed), index.text[match.at] == token))
+            index.extend([token])
+        return found
+
     def settle(self, length: int) -> None:
-        """Nothing: only what the answer took is indexed, and only once it is asked about again."""
+        """Forget what was proposed beyond: only what the answer took is indexed, and only once it is asked about."""
+        self._known_until = min(self._known_until, length + 1)
 
 
 def evidence_of(length: int, agreed: int) -> Evidence:
     """What a match of this length says."""
     step = sum(length >= start for start in _STEPS)
-    guess = _GUESSES[step] + (1.0 - _GUESSES[step]) * 0.3 * (agreed - 1) / _AGREED
+    guess = _GUESSES[step] + (1.0 - _GUESSES[step]) * 0.5 * agreed / _AGREED
     return Evidence(SuffixDrafter.name, step * (_AGREED + 1) + agreed, guess)
