@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Self
@@ -80,9 +79,9 @@ class Acceptance:
         """What `state` gave. Raises an error of whatever kind for anything else."""
         return cls(
             {_evidence(*key): _share(a, t) for *key, a, t in state["counts"]},
-            {_evidence(*key): _number(mean) for *key, mean in state["follow"]},
-            {source: _number(mean) for source, mean in state["means"].items()},
-            {_evidence(*key): {_evidence(*e): _number(w) for *e, w in seen} for *key, seen in state["offers"]},
+            {_evidence(*key): _chance(mean) for *key, mean in state["follow"]},
+            {source: _chance(mean) for source, mean in state["means"].items()},
+            {_evidence(*key): {_evidence(*e): _weight(w) for *e, w in seen} for *key, seen in state["offers"]},
         )
 
     def begin(self) -> None:
@@ -143,19 +142,26 @@ class Acceptance:
 
 
 def _evidence(source: str, level: int, guess: float) -> Evidence:
-    return Evidence(source, int(level), _number(guess))
+    return Evidence(source, int(level), _chance(guess))
 
 
 def _share(accepted: float, tested: float) -> _Counts:
     if accepted > tested:
         raise ValueError(f"{accepted} accepted of {tested}")
-    return _Counts(_number(accepted), _number(tested))
+    return _Counts(_weight(accepted), _weight(tested))
 
 
-def _number(value: float) -> float:
-    """A weight or a probability as it was kept."""
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"not a number above 0: {value}")
+def _chance(value: float) -> float:
+    """A probability as it was kept."""
+    if not 0 < value <= 1:
+        raise ValueError(f"no probability above 0: {value}")
+    return float(value)
+
+
+def _weight(value: float) -> float:
+    """A number of tests or offers as it was kept: old ones fade, so that it is never large."""
+    if not 0 < value <= 2 * _MEMORY:
+        raise ValueError(f"no number of tests: {value}")
     return float(value)
 
 

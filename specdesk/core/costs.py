@@ -18,6 +18,9 @@ _OWN_WEIGHT: Final = 1 / 16
 """Of one step in the estimate of our own work."""
 _MOST_SURPRISE: Final = math.log(1.5)
 """A pass that took far longer than expected was held up by something else, and counts as this much longer."""
+_LEAST_S: Final = 1e-9
+_MOST_S: Final = 86_400.0
+"""No pass was ever measured to take less than the one or more than the other."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,10 @@ class PassCosts:
             raise ValueError(f"sizes ascend from 1, not {self.sizes}")
         if not len(self.sizes) == len(self.base_s) == len(self.growth_s):
             raise ValueError("a base and a growth for each size")
-        if not all(math.isfinite(s) and s > 0 for s in self.base_s):
-            raise ValueError(f"seconds are above 0, not {self.base_s}")
-        if not all(math.isfinite(s) and s >= 0 for s in self.growth_s):
-            raise ValueError(f"growth is 0 or more, not {self.growth_s}")
+        if not all(_LEAST_S <= s <= _MOST_S for s in self.base_s):
+            raise ValueError(f"seconds are above 0 and less than a day, not {self.base_s}")
+        if not all(0 <= s <= _MOST_S for s in self.growth_s):
+            raise ValueError(f"growth is 0 or more and less than a day, not {self.growth_s}")
 
     def seconds(self, n: int, depth: int) -> float:
         """What a pass of n >= 1 tokens takes behind `depth` tokens.

@@ -109,7 +109,8 @@ def measure(
 def _read(kept: Any, sizes: tuple[int, ...]) -> PassCosts | None:
     """The record as it was kept; None if it is not one."""
     try:
-        costs = PassCosts(tuple(kept["sizes"]), tuple(kept["base_s"]), tuple(kept["growth_s"]))
+        if tuple(kept["sizes"]) != sizes:
+            return None
+        return PassCosts(sizes, tuple(kept["base_s"]), tuple(kept["growth_s"]))
     except (TypeError, KeyError, ValueError):
         return None
-    return costs if costs.sizes == sizes else None

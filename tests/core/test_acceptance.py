@@ -92,6 +92,11 @@ def test_it_survives_being_written_down() -> None:
         {"counts": [["model", 5, 0.9, "x", 2.0]], "follow": [], "means": {}, "offers": []},
         {"counts": [["model"]], "follow": [], "means": {}, "offers": []},
         {"counts": [], "follow": [["model", 5, 0.9, float("nan")]], "means": {}, "offers": []},
+        {"counts": [], "follow": [["model", 5, 0.9, 1.5]], "means": {}, "offers": []},
+        {"counts": [], "follow": [], "means": {"model": 50.0}, "offers": []},
+        {"counts": [["model", 5, 9.0, 1.0, 2.0]], "follow": [], "means": {}, "offers": []},
+        {"counts": [["model", 5, 0.9, 1.0, 10**400]], "follow": [], "means": {}, "offers": []},
+        {"counts": [], "follow": [], "means": {}, "offers": [["model", -1, 0.75, [["model", 5, 0.9, 1e308]]]]},
     ],
 )
 def test_damaged_records_are_refused(state: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +86,25 @@ def test_a_damaged_record_is_measured_anew(quantized_pair: TinyPair, damage: str
     with opened(quantized_pair, notices) as engine:
         assert fold(engine.chat(ASKED, AUTO)).token_ids
     assert measured(notices) == 2
+
+
+@pytest.mark.parametrize("damage", ["whole sizes as fractions", "seconds beyond any number", "seconds without end"])
+def test_so_are_figures_that_nobody_measured(quantized_pair: TinyPair, damage: str) -> None:
+    """Each is JSON, of the right form, and would break the arithmetic long after it was read."""
+    with opened(quantized_pair):
+        pass
+    for path in profiles_dir().glob("*.json"):
+        kept = json.loads(path.read_text())
+        value = kept["value"]
+        n = len(value["sizes"])
+        value |= {
+            "whole sizes as fractions": {"sizes": [float(size) for size in value["sizes"]]},
+            "seconds beyond any number": {"base_s": [10**400] * n},
+            "seconds without end": {"growth_s": [1e308] * n},
+        }[damage]
+        path.write_text(json.dumps(kept))
+    with opened(quantized_pair) as engine:
+        assert fold(engine.chat(ASKED, AUTO)).token_ids
 
 
 def test_what_takes_no_time_is_not_worth_a_word(quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:

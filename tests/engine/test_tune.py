@@ -345,6 +345,16 @@ class TestRecord:
         path.write_text(json.dumps(kept))
         assert self.opened(tiny_pair) == ("draft.gguf", None, [])
 
+    @pytest.mark.parametrize("file", ["a\0b", "\ud800"])
+    def test_one_that_names_no_possible_file_is_said(self, tiny_pair: TinyPair, file: str) -> None:
+        (path,) = records()
+        kept = json.loads(path.read_text())
+        kept["value"]["tuned"]["draft"]["file"] = file
+        path.write_text(json.dumps(kept))
+        name, tuned, (notice,) = self.opened(tiny_pair)
+        assert (name, tuned) == ("draft.gguf", None)
+        assert "is gone" in notice
+
     def test_it_holds_only_with_the_layers_it_was_measured_with(self, tiny_pair: TinyPair) -> None:
         (path,) = records()
         kept = json.loads(path.read_text())

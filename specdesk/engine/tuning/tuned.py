@@ -31,7 +31,7 @@ class TunedDraft:
         """Whether the file is there, and as long as it was made."""
         try:
             return Path(self.file).stat().st_size == self.n_bytes
-        except OSError:
+        except (OSError, ValueError):  # the latter for what can be no path
             return False
 
 
