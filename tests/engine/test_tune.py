@@ -288,6 +288,20 @@ class TestTuning:
             with pytest.raises(UsageError, match="without a draft"):
                 call(EngineSettings(tiny_pair.target, None, N_CTX, 1))
 
+    def test_two_at_once_would_take_each_other_s_files(self, tiny_pair: TinyPair) -> None:
+        """The first one is in the middle of a measurement when the second one starts."""
+        first, second = Tuner(), Tuner()
+
+        def start_another(text: str) -> None:
+            if "answers" in text:
+                with pytest.raises(UsageError, match="another specdesk tune"):
+                    second.tune(settings_of(tiny_pair))
+                first.notices.append("tried")
+
+        report = tune(settings_of(tiny_pair), first.notices.append, start_another, first.stop)
+        assert (len(report.formats), first.notices[-1], second.stages) == (3, "tried", [])
+        assert second.tune(settings_of(tiny_pair)).formats
+
     def test_a_context_too_small_for_the_prompts_is_said(self, tiny_pair: TinyPair) -> None:
         with pytest.raises(UsageError, match="the context holds 32"):
             Tuner().tune(replace(settings_of(tiny_pair), n_ctx=32))

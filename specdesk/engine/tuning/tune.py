@@ -19,7 +19,7 @@ from specdesk.engine.resolve import Notify, as_given
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.draft_files import FORMATS
 from specdesk.engine.tuning.gguf_tensors import read_tensors
-from specdesk.engine.tuning.kept import Kept
+from specdesk.engine.tuning.kept import Kept, alone
 from specdesk.engine.tuning.report import CacheTried, DraftFigures, Measured, Report, worthwhile
 from specdesk.engine.tuning.trial import N_PROMPTS, N_TOKENS, PROBE_SIZES, TargetTrial, draft_costs
 from specdesk.engine.tuning.tuned import Tuned, TunedDraft, TunedRecord
@@ -39,11 +39,12 @@ def tune(settings: EngineSettings, notify: Notify, progress: Callable[[str], Non
 
     `notify` hears first how long it will take, and what could not be tried; `progress` what is done now. If a number of
     threads is set, only that is tried. Whatever ends it early leaves everything as it was.
-    Raises: UsageError without a draft, or for a context too small for the prompts; ModelError for files that cannot be
-    loaded or do not fit each other; StorageError if the disk has no room or refuses; Interrupted if stopped.
+    Raises: UsageError without a draft, while another one runs, or for a context too small for the prompts; ModelError
+    for files that cannot be loaded or do not fit each other; StorageError if the disk has no room or refuses;
+    Interrupted if stopped.
     """
     kept = Kept(settings, notify)
-    with kept.files:
+    with alone(), kept.files:
         tuning = _Tuning(settings, kept, notify, progress, stop)
         report = tuning.report()
         layers = tuning.given.target_options.n_gpu_layers, tuning.given.draft_options.n_gpu_layers
