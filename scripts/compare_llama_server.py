@@ -170,6 +170,10 @@ def _measure(engine: Engine, servers: Sequence[Server], effort: Effort, found: F
 def _tell(found: Found, findings: Findings, servers: Sequence[Server], as_json: Path | None) -> None:
     """Print the table and write the file. Raises StorageError if the disk refuses."""
     compared = speeds(found.servers, found.own)
+    if compared:
+        console = report_console()
+        console.print(table(compared))
+        console.print(f"\n{last_line(compared)}")
     if as_json is not None:
         data = {
             "specdesk": findings.record(found.own),
@@ -178,10 +182,6 @@ def _tell(found: Found, findings: Findings, servers: Sequence[Server], as_json: 
             "prompts": record(compared),
         }
         write(as_json, json.dumps(data, allow_nan=False) + "\n")
-    if compared:
-        console = report_console()
-        console.print(table(compared))
-        console.print(f"\n{last_line(compared)}")
     n_asked, n_answers = len(findings.effort.prompts), len(found.servers) + len(found.own)
     n_wanted = findings.effort.n_answers * (len(MODES) + len(Mode)) // len(Mode)
     if n_answers < n_wanted:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +16,14 @@ from specdesk.bench.report import Summary, cells, geometric_mean, summaries
 from specdesk.bench.rows import Row
 from specdesk.cli.console import report_console
 from specdesk.errors import StorageError, UsageError
+
+_HEADINGS: Final = (
+    "task", "speedup", "from .. to", "plain tok/s", "tok/pass", "accepted", "K",
+    "draft/target/rest", "/best fixed", "/oracle",
+)  # fmt: skip
+_N_UPPER: Final = 7
+"""Columns of the first of two tables; the task begins both."""
+_ANY_WIDTH: Final = 10_000
 
 
 def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) -> None:
@@ -34,37 +44,57 @@ def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) 
                 if file.read(4) == b"GGUF":
                     raise UsageError(f"{path} is a model file; the report will not overwrite it")
             if is_new:  # what is measured may never come to be written
-                path.unlink()
+                path.resolve().unlink()  # what a link points to was made, and not the link
         except OSError as error:
             raise _refused(path, error) from error
 
 
 def publish(findings: Findings, rows: Sequence[Row], as_json: Path | None, html: Path | None) -> None:
-    """Write the files that are wanted and print the table. Raises StorageError if the disk refuses."""
+    """Print the table and write the files that are wanted.
+
+    Raises StorageError if the disk refuses one of them, when all else is done: what was measured may have taken hours.
+    """
+    reports: list[tuple[Path, str]] = []
     if as_json is not None:
-        write(as_json, json.dumps(findings.record(rows), allow_nan=False) + "\n")
+        reports.append((as_json, json.dumps(findings.record(rows), allow_nan=False) + "\n"))
     if html is not None:
-        write(html, findings.page(rows))
+        reports.append((html, findings.page(rows)))
+    refused: list[StorageError] = []
+    for path, text in reports:
+        try:
+            write(path, text)
+        except StorageError as error:
+            refused.append(error)
     console = report_console()
     found = summaries(rows)
-    console.print(table(found))
+    print_table(console, found)
     mean = geometric_mean(found)
     if mean is not None:
         console.print(f"\n{mean:.2f}x, the geometric mean over {len(found)} task{'' if len(found) == 1 else 's'}")
+    if refused:
+        raise refused[0]
 
 
-def table(found: Sequence[Summary]) -> Table:
-    """The figures for people."""
+def print_table(console: Console, found: Sequence[Summary]) -> None:
+    """The figures for people: in two tables, and over the edge rather than cut off, where the terminal is narrow."""
+    parts = [table(found)]
+    if console.is_terminal and console.width < _width(parts[0]):
+        parts = [table(found, range(_N_UPPER)), table(found, (0, *range(_N_UPPER, len(_HEADINGS))))]
+    console.width = max(console.width, *(_width(part) for part in parts))
+    for number, part in enumerate(parts):
+        if number:
+            console.print()
+        console.print(part)
+
+
+def table(found: Sequence[Summary], columns: Sequence[int] = range(len(_HEADINGS))) -> Table:
+    """All columns of the figures, or some."""
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    shown.add_column("task", no_wrap=True)
-    for heading in ("speedup", "from .. to", "plain tok/s", "tok/pass", "accepted", "K"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    shown.add_column("draft/target/rest", justify="right", no_wrap=True)
-    for heading in ("/best fixed", "/oracle"):
-        shown.add_column(heading, justify="right", no_wrap=True)
+    for column in columns:
+        shown.add_column(_HEADINGS[column], justify="right" if column else "left", no_wrap=True)
     for each in found:
         # As Text: what a file calls its tasks is no markup.
-        shown.add_row(*map(Text, cells(each)))
+        shown.add_row(*(Text(cells(each)[column]) for column in columns))
     return shown
 
 
@@ -76,5 +106,10 @@ def write(path: Path, text: str) -> None:
         raise _refused(path, error) from error
 
 
+def _width(shown: Table) -> int:
+    """What it takes to cut nothing off."""
+    return Console(width=_ANY_WIDTH).measure(shown).maximum
+
+
 def _refused(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"cannot write {path}: {error.strerror}")
+    return StorageError(f"cannot write {path}: {error.strerror or error}")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from specdesk.bench.report import Spread, Summary, cells
+from specdesk.cli.bench_output import check_writable, print_table
+from specdesk.errors import StorageError
 from tests.cli.shell import TIMEOUT_S, lines, specdesk
 from tests.tiny.gguf_models import TinyPair
 
@@ -78,6 +84,47 @@ def test_what_cannot_be_done_is_said_at_once(
     done = specdesk("bench", *pair, *(pair[1] if option == "TARGET" else option for option in options))
     assert (done.returncode, done.stdout) == (code, "")
     assert said in lines(done.stderr)[-1]
+
+
+def test_a_report_that_cannot_be_written_does_not_cost_the_others(pair: Sequence[object], tmp_path: Path) -> None:
+    prompts, page = tmp_path / "own.jsonl", tmp_path / "found.html"
+    prompts.write_text(ONE)
+    options = ("--prompts", prompts, "--ctx", 512, "--rounds", 1, "-n", 4)
+    done = specdesk("bench", *pair, *options, "--json", "/dev/full", "--html", page)
+    assert done.returncode == 5
+    assert lines(done.stderr)[-1] == "specdesk: cannot write /dev/full: No space left on device"
+    assert lines(done.stdout)[1].split()[0] == "greeting"
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_what_a_link_points_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "not yet")
+    check_writable(link, None)
+    assert link.is_symlink()
+    assert not link.exists()
+
+
+def test_a_pipe_is_refused_in_words(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StorageError, match=r"pipe: .*(seek|regular)"):
+        check_writable(tmp_path / "pipe", None)
+
+
+@pytest.mark.parametrize("width", [140, 80, 40])
+def test_no_figure_is_cut_off_where_the_terminal_is_narrow(width: int) -> None:
+    found = [
+        Summary(
+            "a long task of one's own", 3, Spread(12.25, 11.75, 13.5), 4567.8, 12.34, 2300, 2345, 14.6,
+            (0.4, 0.5, 0.1), 1.01, 2.02,
+        ),
+    ]  # fmt: skip
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    print_table(console, found)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "\u2026" not in shown
+    assert all(cell in shown for cell in cells(found[0]))
+    assert (len(shown.splitlines()) == 2) == (width == 140)
 
 
 def test_ctrl_c_keeps_what_was_measured(pair: Sequence[object], tmp_path: Path) -> None:
