@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from specdesk.core.acceptance import EXPECTED, Acceptance, Evidence
+from specdesk.core.acceptance import EXPECTED, Acceptance, Evidence, after_rejection
 
 START = Evidence("model", -1, 0.75)
 HIGH, LOW = Evidence("model", 5, 0.9), Evidence("model", 1, 0.5)
@@ -38,6 +38,7 @@ def test_old_tests_fade() -> None:
     acceptance = taught(1000, 0)
     for _ in range(1000):
         acceptance.learn(HIGH, accepted=False)
+    acceptance.begin()
     assert acceptance.of(HIGH) < 0.15
 
 
@@ -45,6 +46,21 @@ def test_a_source_that_promises_too_much_is_believed_less_at_once() -> None:
     acceptance = taught(0, 5)
     assert acceptance.of(LOW) < 0.75 * LOW.guess
     assert acceptance.of(OTHER) == OTHER.guess
+
+
+def test_a_source_that_keeps_more_than_it_promised_is_believed_no_more_than_that() -> None:
+    assert taught(40, 0, LOW).of(HIGH) == HIGH.guess
+
+
+def test_trust_is_in_what_is_yet_to_be_offered_too() -> None:
+    assert taught(0, 5).after(LOW) < 0.75 * EXPECTED
+
+
+def test_a_good_record_does_not_excuse_a_bad_stretch() -> None:
+    acceptance = taught(400, 0)
+    for _ in range(20):
+        acceptance.learn(HIGH, accepted=False)
+    assert acceptance.of(LOW) < 0.8 * LOW.guess
 
 
 def test_each_answer_starts_in_good_faith() -> None:
@@ -62,6 +78,49 @@ def test_offers_are_those_seen_behind_a_start() -> None:
     assert shares[LOW] > 0.85
     assert HIGH not in shares
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_old_offers_fade() -> None:
+    acceptance = Acceptance()
+    for evidence in (LOW, HIGH):
+        for _ in range(100):
+            acceptance.saw(START, evidence)
+    shares = {evidence: share for share, evidence in acceptance.offers(START)}
+    assert shares[HIGH] > 0.8
+    assert shares[LOW] < 0.1
+
+
+def test_offers_are_counted_at_starts_alone() -> None:
+    acceptance = Acceptance()
+    acceptance.saw(START, LOW)
+    acceptance.saw(LOW, HIGH)
+    assert [offer[:3] for offer in acceptance.state["offers"]] == [[*START]]
+
+
+def test_behind_a_rejection_offers_are_those_of_any_start_until_some_were_seen() -> None:
+    acceptance, rejected = Acceptance(), after_rejection(START)
+    for _ in range(60):
+        acceptance.saw(START, HIGH)
+    assert max(acceptance.offers(rejected))[1] == HIGH
+    for _ in range(60):
+        acceptance.saw(rejected, LOW)
+    assert max(acceptance.offers(rejected))[1] == LOW
+    assert max(acceptance.offers(START))[1] == HIGH
+
+
+def test_what_follows_is_the_one_offered_and_not_the_one_before() -> None:
+    acceptance = Acceptance()
+    for _ in range(60):
+        acceptance.saw(HIGH, LOW)
+    assert acceptance.after(HIGH) == pytest.approx(LOW.guess, abs=0.02)
+
+
+def test_behind_evidence_that_is_new_its_source_s_mean_is_expected() -> None:
+    acceptance = Acceptance()
+    for _ in range(60):
+        acceptance.saw(LOW, LOW)
+    assert acceptance.after(HIGH) == pytest.approx(LOW.guess, abs=0.02)
+    assert acceptance.after(OTHER) == EXPECTED
 
 
 def test_what_follows_is_learned_by_what_came_before() -> None:

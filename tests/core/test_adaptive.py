@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from specdesk.core.acceptance import Acceptance, Evidence
+from specdesk.core.acceptance import Acceptance, Evidence, after_rejection
 from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.drafters.protocol import Draw, Prospect
@@ -173,6 +173,101 @@ def test_a_long_prompt_is_not_read_for_a_short_answer() -> None:
     offer, here = always(SURE, 0.9), costs(0.1, 0.1, read_s=0.05)
     assert answer(here, offer, 16, n_prompt=2000).n_asked == 0
     assert answer(here, offer, 400, n_prompt=40).n_asked > 0
+
+
+def test_what_is_left_of_an_answer_decides_whether_a_prompt_is_read() -> None:
+    """100 unread tokens take some 5 seconds: too much for 4 tokens, little for 128. 2,000 take 100 seconds."""
+
+    def asked(room: int, n_unread: int, n_written: int = 0) -> bool:
+        lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1, read_s=0.05), Acceptance())
+        for _ in range(n_written // 10):
+            lookahead.learn(step([True] * 9, 9), ())
+        prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=n_unread)
+        return lookahead.plan(n_unread, room, {MODEL: prospect}).n_draft > 0
+
+    assert asked(200, 100)
+    assert not asked(3, 100)
+    assert not asked(5000, 2000)
+    assert asked(5000, 2000, n_written=2000)
+
+
+def test_a_few_unread_tokens_are_part_of_the_step() -> None:
+    for n_unread, asked in ((1, True), (4, False)):
+        lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.05, read_s=1.0), Acceptance())
+        prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=n_unread)
+        assert (lookahead.plan(100, 100, {MODEL: prospect}).n_draft > 0) is asked
+
+
+def begun(
+    n_unread: int = 1, known: tuple[Evidence, ...] = (), most: int = 1000
+) -> tuple[AdaptiveLookahead, Acceptance]:
+    """Planned with a draft, and what it learns."""
+    acceptance = Acceptance()
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.2, 0.02), acceptance)
+    prospect = Prospect(most, Evidence("model", -1, 0.75), known, n_unread=n_unread)
+    assert 0 < lookahead.plan(10, 100, {MODEL: prospect}).n_draft <= most
+    return lookahead, acceptance
+
+
+def put_in(lookahead: AdaptiveLookahead, evidence: Evidence) -> bool:
+    lookahead.takes(evidence)
+    return lookahead.goes_on(DraftToken(0, certain(0), evidence))
+
+
+def test_no_more_is_planned_than_the_drafter_has() -> None:
+    begun(most=2)
+
+
+def test_a_token_is_worth_its_place_only_if_all_before_it_stand() -> None:
+    lookahead, _ = begun()
+    assert lookahead.takes(SURE)
+    for _ in range(3):
+        goes_on = put_in(lookahead, UNSURE)
+    assert not lookahead.takes(SURE)
+    assert not goes_on
+
+
+def test_each_offer_is_learned_behind_the_token_before_it() -> None:
+    lookahead, acceptance = begun()
+    put_in(lookahead, SURE)
+    put_in(lookahead, UNSURE)
+    assert [row[:2] for row in acceptance.state["follow"]] == [["model", -1], ["model", SURE.level]]
+
+
+def test_behind_text_known_beforehand_without_a_model_nothing_goes_on() -> None:
+    lookahead, _ = begun(n_unread=0, known=(SURE, SURE))
+    assert put_in(lookahead, SURE)
+    assert not put_in(lookahead, SURE)
+
+
+@pytest.mark.parametrize(("stood", "level"), [([True], -1), ([False], -2)])
+def test_a_first_token_behind_a_rejected_one_is_another_matter(stood: list[bool], level: int) -> None:
+    lookahead, acceptance = begun()
+    lookahead.learn(step(stood, sum(stood)), ())
+    model = Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)
+    assert lookahead.plan(12, 100, {MODEL: model}).n_draft > 0
+    lookahead.takes(SURE)
+    assert [row[1] for row in acceptance.state["offers"]] == [level]
+
+
+def test_behind_known_text_the_model_does_not_begin_where_a_token_was_rejected() -> None:
+    acceptance, start = Acceptance(), Evidence("model", -1, 0.75)
+    for _ in range(60):
+        acceptance.saw(start, SURE)
+        acceptance.saw(after_rejection(start), Evidence("model", 2, 0.05))
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.4, 0.3), acceptance)
+    lookahead.learn(step([False], 0), ())
+    forced = Prospect(1000, start, (Evidence("grammar", 0, 0.95),), n_unread=1)
+    assert lookahead.plan(12, 100, {MODEL: forced}).n_draft > 1
+
+
+def test_a_new_answer_begins_in_good_faith() -> None:
+    acceptance = Acceptance()
+    for _ in range(5):
+        acceptance.learn(SURE, accepted=False)
+    assert acceptance.of(UNSURE) < UNSURE.guess
+    AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1), acceptance)
+    assert acceptance.of(UNSURE) == UNSURE.guess
 
 
 def test_the_same_tokens_give_the_same_plans() -> None:

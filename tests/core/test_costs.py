@@ -86,6 +86,35 @@ def test_drafting_is_corrected_as_a_whole() -> None:
     assert here.target_s(1, 0) == pytest.approx(1.0, rel=0.05)
 
 
+def test_what_drafting_corrects_is_hardly_put_down_to_one_size_of_target_pass() -> None:
+    here = costs(0.1, 0.1)
+    for _ in range(300):
+        here.saw_target(1, 0, 1.0)
+        here.saw_draft(here.draft_s(1, 0), 0.15)
+    assert here.target_s(4, 0) == pytest.approx(1.3, rel=0.3)
+
+
+def test_drafting_reads_behind_what_it_has_read_and_steps_behind_the_text() -> None:
+    growing = PassCosts((1, 4), (1.0, 2.0), (0.1, 0.2))
+    here = Costs(PairCosts(STAIRS, growing))
+    assert here.drafting_s(4, 3, 100) == pytest.approx((2.0 + 96 * 0.2) + 2 * (1.0 + 100 * 0.1))
+    assert here.drafting_s(1, 1, 100) == pytest.approx(1.0 + 99 * 0.1)
+
+
+def test_slow_drafting_says_that_the_machine_is_slow() -> None:
+    here = costs(0.1, 0.1)
+    for _ in range(40):
+        here.saw_draft(here.draft_s(1, 0) / here.target_s(1, 0), 0.13)
+    assert here.target_s(1, 0) > 1.2
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e9])
+def test_no_single_pass_is_believed_to_be_a_miracle(seconds: float) -> None:
+    here = Costs(PairCosts(STAIRS))
+    here.saw_target(1, 0, seconds)
+    assert 0.85 < here.target_s(1, 0) < 1.2
+
+
 def test_a_plain_token_costs_our_own_work_too() -> None:
     here = costs(0.1)
     for _ in range(100):

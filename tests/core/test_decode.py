@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import pytest
 
 from specdesk.core.acceptance import Evidence
-from specdesk.core.decode import Task
-from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.costs import Costs, PairCosts
+from specdesk.core.decode import Task, _draft_passes
+from specdesk.core.drafters.model import ModelDrafter, lead
 from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
@@ -23,6 +25,7 @@ from specdesk.core.verify import DraftToken
 from specdesk.core.warp import certain
 from tests.answers import fold, ids, reason
 from tests.answers import text as text_of
+from tests.toy.costs import flat
 from tests.toy.drafters import SURE
 from tests.toy.models import ByteVocabulary, EveryStep, ToyLM, events, random_logits, written
 
@@ -324,6 +327,61 @@ def test_times_are_those_of_their_parts() -> None:
     assert (first.draft_s, first.target_s, first.step_s) == (31, 101, 133)
 
 
+def test_costs_learn_what_each_pass_was_and_took() -> None:
+    now = [0.0]
+    seen: list[tuple[object, ...]] = []
+
+    def clock() -> float:
+        now[0] += 1
+        return now[0]
+
+    class Recorder(Costs):
+        def saw_target(self, n: int, depth: int, seconds: float) -> None:
+            seen.append(("target", n, depth, seconds))
+
+        def drafting_s(self, n_unread: int, n_passes: int, depth: int) -> float:
+            seen.append(("draft", n_unread, n_passes, depth))
+            return 7.0
+
+        def saw_draft(self, expected_s: float, seconds: float) -> None:
+            seen.append(("drafting", expected_s, seconds))
+
+        def saw_own(self, n_tokens: int, seconds: float) -> None:
+            seen.append(("own", n_tokens, seconds))
+
+        def plain_s(self, depth: int) -> float:
+            return float(depth)
+
+    stream = events(
+        Task([1, 2], GREEDY, 24),
+        toy(),
+        toy(noise=0.5),
+        3,
+        clock=clock,
+        costs=Recorder(PairCosts(flat([1.0] * 7), flat([0.1] * 7))),
+    )
+    steps = [event for event in stream if isinstance(event, Step)]
+    assert any(len(step.tokens) < 1 + len(step.drafted) for step in steps)
+    depth, n_read, expected = 2, 0, list[tuple[object, ...]]()
+    for step in steps:
+        assert step.plain_s == depth
+        n = len(step.drafted)
+        expected.append(("target", 1 + n, depth, step.target_s))
+        if n:
+            expected += [("draft", depth - n_read, n, depth), ("drafting", 7.0, step.draft_s)]
+            n_read = depth + n - 1
+        expected.append(("own", len(step.tokens), step.step_s - step.draft_s - step.target_s))
+        depth += len(step.tokens)
+        n_read = min(n_read, depth - 1)
+    assert seen == expected
+
+
+def test_what_was_known_beforehand_took_no_pass_of_the_draft() -> None:
+    known = Prospect(10, SURE, (SURE, SURE), n_unread=1)
+    assert [_draft_passes(known, n) for n in (1, 2, 5)] == [0, 0, 3]
+    assert _draft_passes(Prospect(10, SURE, (SURE,) * 10), 5) == 0
+
+
 def test_a_plain_step_has_no_drafter() -> None:
     steps = [event for event in events(Task([1, 2], GREEDY, 6), toy(), toy(), 4) if isinstance(event, Step)]
     assert [step.drafter for step in steps] == ["model", None]
@@ -363,6 +421,50 @@ def test_a_draft_whose_context_is_full_goes_on_with_the_latter_half() -> None:
     prospect = drafter.prospect(longer)
     assert prospect is not None
     assert (prospect.most, prospect.n_unread) == (4, 1)
+
+
+def test_what_is_unread_behind_a_moved_beginning_and_what_a_new_answer_keeps_of_it() -> None:
+    drafter = ModelDrafter(lm := toy(n_ctx=8))
+    text = [1, 2, 3, 4, 0, 1, 2]
+    drafter.begin(text, Law(GREEDY))
+    next(iter(drafter.propose(text, lambda q, *_: int(q.ids[0]))))
+    longer = [*text, 3]
+    prospect = drafter.prospect(longer)
+    assert prospect is not None
+    assert prospect.n_unread == 4
+    next(iter(drafter.propose(longer, lambda q, *_: int(q.ids[0]))))
+    drafter.begin([*longer, 5], Law(GREEDY))
+    assert list(lm.ids) == longer[4:]
+
+
+def test_an_answer_to_another_text_is_drafted_from_its_beginning_again() -> None:
+    drafter = ModelDrafter(lm := toy(n_ctx=8))
+    text = [1, 2, 3, 4, 0, 1, 2, 3]
+    drafter.begin(text, Law(GREEDY))
+    drafter.prospect(text)
+    next(iter(drafter.propose(text, lambda q, *_: int(q.ids[0]))))
+    drafter.begin([5, 6], Law(GREEDY))
+    prospect = drafter.prospect([5, 6])
+    assert prospect is not None
+    assert (prospect.most, prospect.n_unread) == (7, 2)
+    next(iter(drafter.propose([5, 6], lambda q, *_: int(q.ids[0]))))
+    assert list(lm.ids) == [5, 6]
+
+
+@pytest.mark.parametrize(("row", "ahead"), [([1, 5, 3], 2), ([3, 5, 1], 2), ([5, 1], 4), ([1, 5], 4), ([5, 5], 0)])
+def test_the_lead_is_over_the_second_highest(row: list[float], ahead: float) -> None:
+    assert lead(np.array(row, np.float32)) == ahead
+
+
+def test_greedy_drafts_and_drawn_ones_are_judged_apart() -> None:
+    starts = []
+    for sampling in (GREEDY, OPEN):
+        drafter = ModelDrafter(toy())
+        drafter.begin([1, 2], Law(sampling))
+        prospect = drafter.prospect([1, 2])
+        assert prospect is not None
+        starts.append(prospect.start)
+    assert starts[0].source != starts[1].source
 
 
 class Unwilling(EveryStep):

@@ -59,6 +59,14 @@ def test_a_stretch_that_went_on_alike_before_is_surer() -> None:
     assert index([5, 6, 1, 0, 5, 6, 1, 9, 5, 6, 2, 4, 5, 6]).match() == Match(at=10, length=2, agreed=0)
 
 
+def test_a_match_is_measured_beyond_what_is_indexed() -> None:
+    text = list(range(40))
+    for length, measured in ((20, 20), (31, 31), (40, 32)):
+        found = index([99, *text[-length:], 98, 97, *text[-length:]]).match()
+        assert found is not None
+        assert found.length == measured
+
+
 def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specdesk.core.drafters.suffix.hash", lambda _: 7, raising=False)
     made = index([1, 2, 3, 4, 9, 8])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.core.acceptance import Acceptance
+from specdesk.core.acceptance import Acceptance, Evidence
 from specdesk.core.events import Event, Step
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.names import DrafterName, RuleName
@@ -61,8 +61,8 @@ def measured(notices: Sequence[str]) -> int:
 def test_costs_are_measured_once_and_kept(quantized_pair: TinyPair) -> None:
     first: list[str] = []
     second: list[str] = []
-    with opened(quantized_pair, first), opened(quantized_pair, second):
-        pass
+    with opened(quantized_pair, first) as one, opened(quantized_pair, second) as other:
+        assert one.info.costs == other.info.costs
     assert (measured(first), measured(second)) == (2, 0)
     assert len(list(profiles_dir().glob("costs-*.json"))) == 2
 
@@ -215,6 +215,74 @@ def test_a_step_tells_what_plain_decoding_costs(quantized_pair: TinyPair) -> Non
     with opened(quantized_pair) as engine:
         events = steps(list(engine.chat(ASKED, replace(AUTO, lookahead=3))))
     assert all(step.plain_s is not None and step.plain_s > 0 for step in events)
+
+
+def test_what_is_measured_is_what_passes_take() -> None:
+    """Of a model whose every pass takes as long as it is told to, but for the first of each size, which is held up."""
+    machine = SlowMachine()
+    sizes = (1, 4, 8, 16, 24)
+    found = calibrate.measure(machine, sizes, lambda _: None, every_row=True, clock=lambda: machine.now)  # type: ignore[arg-type]
+    assert found.base_s == pytest.approx([machine.takes(n, 16) for n in sizes])
+    assert found.growth_s == pytest.approx([0.001 * n for n in (1, 4, 8, 16, 16)])
+    assert machine.deepest == 1008
+    assert machine.rows == {n: {n} for n in sizes}
+    calibrate.measure(machine, sizes, lambda _: None, every_row=False, clock=lambda: machine.now)  # type: ignore[arg-type]
+    assert machine.rows == {n: {n, 1} for n in sizes}
+
+
+class SlowMachine:
+    """A model and its cache, both at once."""
+
+    n_vocab = 8
+    path = Path("slow.gguf")
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.ids: list[int] = []
+        self.rows: dict[int, set[int]] = {}
+        self.deepest = 0
+        self._copied = 0
+        """Cells of other sequences, which a pass goes over too."""
+        self._seen: set[tuple[int, int]] = set()
+
+    def takes(self, n: int, depth: int) -> float:
+        return 1.0 + 0.1 * n + 0.001 * n * depth
+
+    def beside(self, _n_ctx: int, _n_sequences: int) -> SlowMachine:
+        self._seen.clear()
+        return self
+
+    def __enter__(self) -> SlowMachine:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.ids = []
+        self._copied = 0
+
+    def extend(self, ids: Sequence[int], n_rows: int) -> None:
+        n, depth = len(ids), len(self.ids) + self._copied
+        if n_rows:
+            self.rows.setdefault(n, set()).add(n_rows)
+            self.deepest = max(self.deepest, depth)
+            self.now += self.takes(n, depth) + (5.0 if (n, depth) not in self._seen else 0.0)
+            self._seen.add((n, depth))
+        self.ids.extend(ids)
+
+    def truncate(self, length: int) -> None:
+        del self.ids[length:]
+
+    def cells(self) -> list[int]:
+        return list(self.ids)
+
+    def put_cells(self, cells: Sequence[int], _copy: int) -> None:
+        self._copied += len(cells)
+
+
+def test_what_is_forgotten_is_as_for_the_first_answer_ever(quantized_pair: TinyPair) -> None:
+    with opened(quantized_pair) as engine:
+        engine._session._acceptance.learn(Evidence("model", 1, 0.5), accepted=True)
+        engine.forget()
+        assert engine._session._acceptance == Acceptance()
 
 
 def test_measured_costs_ascend_with_depth_and_hold_every_size(quantized_pair: TinyPair, tmp_path: Path) -> None:

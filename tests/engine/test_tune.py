@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.client import Engine
 from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
+from specdesk.engine.machine import model_identity
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning import draft_files
 from specdesk.engine.tuning import tune as tuning
@@ -184,6 +186,8 @@ class TestTuning:
                 assert engine.info.draft is not None
                 assert engine.info.draft.file == name
                 assert engine.info.tuned == report.tuned
+                assert engine._experience is not None
+                assert engine._experience._key["draft"] == model_identity(tuned_dir() / name)
             assert [n for n in notices if "tuned" in n] == ["tuned: draft as Q4_0; specdesk tune --undo takes it back"]
 
     def test_what_is_as_fast_changes_nothing_and_takes_the_earlier_back(
@@ -205,6 +209,7 @@ class TestTuning:
         pretend(monkeypatch, Machine(one_thread=0.5, q8_0_keys=0.4))
         report = Tuner().tune(settings_of(tiny_pair, None))
         assert report.tuned.words == "1 thread, keys cached as q8_0"
+        assert report.caches[0].pace == pytest.approx(report.tuned_pace)  # with that one thread
         with Engine(settings_of(tiny_pair, None), lambda _: None, StopFlag()) as engine:
             assert engine.info.n_threads == 1
             assert engine.info.tuned == Tuned(None, 1, CacheType.Q8_0)
@@ -218,6 +223,35 @@ class TestTuning:
             assert engine.info.n_threads == 2
             assert engine.info.tuned == Tuned(None, None, CacheType.Q8_0)
         assert any(notice.startswith("tuned: keys cached as q8_0;") for notice in notices)
+
+    def test_the_record_tells_the_layers_of_each(self, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("specdesk.engine.resolve.supports_gpu", lambda: True)
+        pretend(monkeypatch, CHEAP_Q4_0)
+        Tuner().tune(replace(settings_of(tiny_pair), n_gpu_layers=2, draft_n_gpu_layers=1))
+        (path,) = records()
+        kept = json.loads(path.read_text())["value"]
+        assert (kept["n_gpu_layers"], kept["draft_n_gpu_layers"]) == (2, 1)
+
+    def test_of_two_measurements_the_smaller_counts(self, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Everything takes ten times as long in the second round."""
+        n_seen: Counter[object] = Counter()
+
+        def later(what: object) -> float:
+            n_seen[what] += 1
+            return 1.0 if n_seen[what] == 1 else 10.0
+
+        def costs(_trial: TargetTrial, n_threads: int, sizes: Sequence[int], cache_type_k: CacheType) -> PassCosts:
+            return flat(sizes, later((n_threads, tuple(sizes), cache_type_k)))
+
+        def draft_costs(path: Path, _o: LoadOptions, counts: Sequence[int], _stop: StopFlag) -> dict[int, PassCosts]:
+            return {n: flat((1, 8), 0.5 * later((path, n))) for n in counts}
+
+        monkeypatch.setattr(TargetTrial, "costs", costs)
+        monkeypatch.setattr(tuning, "draft_costs", draft_costs)
+        tuner = Tuner()
+        report = tuner.tune(settings_of(tiny_pair))
+        assert [tried.draft_step_ms for tried in report.formats] == [500.0] * 3
+        assert [tried.target_pass_ms for tried in report.threads] == [1000.0]
 
     def test_a_cache_type_that_is_hardly_faster_is_left(
         self, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from specdesk.core.candidates import Row
 from specdesk.core.chance import Chance, Dice, GumbelNoise
 from specdesk.core.constraint import Allowed, Constraint
+from specdesk.core.costs import Costs
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter, Prospect
@@ -125,6 +126,7 @@ def events(
     rule: RuleName = RuleName.REJECTION,
     chance: Chance | None = None,
     clock: Callable[[], float] = lambda: 0.0,
+    costs: Costs | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Decode with a fixed lookahead of k, or another one; with `draft` or with other drafters."""
@@ -140,6 +142,7 @@ def events(
         lookahead=lookahead or EveryStep(k),
         rule=rule_for(rule, chance or Dice(np.random.default_rng(seed)), seed),
         clock=clock,
+        costs=costs,
         cancelled=cancelled,
     )
 
