@@ -43,8 +43,11 @@ class Profiles:
         part = path.with_suffix(f".{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(text + "\n", encoding="utf-8")
-            part.replace(path)
+            try:
+                part.write_text(text + "\n", encoding="utf-8")
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
         except OSError as error:
             self._notify(f"what was measured cannot be kept in {path}: {error.strerror}; it will be measured again")
 
