@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.core.acceptance import Acceptance, Evidence, after_rejection
+from specdesk.core.acceptance import EASY, Acceptance, Evidence
 from specdesk.core.costs import Costs
 from specdesk.core.drafters.protocol import Drafter, Prospect
 from specdesk.core.events import Outcome, Step
@@ -28,6 +28,12 @@ _CAUGHT_UP: Final = 4
 """Unread tokens up to which reading them is part of a step, and no investment."""
 _EXPECTED: Final = 128
 """Tokens an answer is expected to go on for at least, where no limit is nearer."""
+_RETURN: Final = 2.0
+"""Times its cost that reading what was missed must promise to save: how a text goes on is never sure."""
+_FIRST_LEAD: Final = 2.4
+"""The target's lead in a text of which no token is written yet: rather a hard one, until it shows."""
+_LEAD_WEIGHT: Final = 1 / 4
+"""Of one token in the target's lead in a text."""
 
 
 class _Outlook(NamedTuple):
@@ -53,15 +59,14 @@ class AdaptiveLookahead:
         self._pace = 0.0
         self._pass_s: NDArray[np.float64] = np.empty(0)
         self._prospect: Prospect | None = None
-        self._start: Evidence | None = None
         self._trail: list[Evidence] = []
         self._stand = 1.0
-        self._after_rejection = False
+        self._lead = _FIRST_LEAD
 
     def plan(self, depth: int, room: int, prospects: Mapping[Drafter, Prospect]) -> Plan:
         """The drafter and number of tokens that bring most tokens per second; none if plain decoding does."""
         self._depth = depth
-        self._prospect = self._start = None
+        self._prospect = None
         self._trail = []
         self._stand = 1.0
         most = min(self._most, room)
@@ -76,16 +81,16 @@ class AdaptiveLookahead:
             if outlook.pace > self._pace:
                 self._pace = outlook.pace
                 best = Plan(min(outlook.n, most, prospect.most), drafter, f"expected {outlook.pace / plain:.2f}x")
-                self._prospect, self._start = prospect, self._start_of(prospect)
+                self._prospect = prospect
         return best
 
     def takes(self, evidence: Evidence) -> bool:
         """Whether a token that is offered like this is worth a place in the pass, alone or with some behind it."""
-        if self._prospect is None or self._start is None or len(self._trail) < len(self._prospect.known):
+        if self._prospect is None or len(self._trail) < len(self._prospect.known):
             return True  # what is known was weighed before
-        self._acceptance.saw(self._trail[-1] if self._trail else self._start, evidence)
+        self._acceptance.saw(self._trail[-1] if self._trail else self._prospect.start, evidence, self._ease)
         stand = self._stand * self._acceptance.of(evidence)
-        gains = stand * _sums(self._acceptance.after(evidence), len(self._pass_s) - 1 - len(self._trail))
+        gains = stand * _sums(self._acceptance.after(evidence, self._ease), len(self._pass_s) - 1 - len(self._trail))
         return bool((gains > self._pace * self._further_s(n_drawn=1)).any())
 
     def goes_on(self, draft: DraftToken) -> bool:
@@ -98,20 +103,25 @@ class AdaptiveLookahead:
             return True
         if not self._prospect.n_unread:
             return False
-        rate = self._acceptance.after(draft.evidence)
+        rate = self._acceptance.after(draft.evidence, self._ease)
         gains = self._stand * rate * _sums(rate, len(self._pass_s) - 1 - len(self._trail))
         return bool((gains > self._pace * self._further_s(n_drawn=0)).any())
 
     def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
         """Count what was written, and learn from what was tested or would have been."""
         self._n_written += len(step.tokens)
+        for token in step.tokens:
+            self._lead += _LEAD_WEIGHT * (min(token.lead, EASY + 1) - self._lead)
         stood = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
         for evidence, accepted in zip(self._trail, stood, strict=False):
             self._acceptance.learn(evidence, accepted=accepted)
         for evidence, right in hindsight:
             self._acceptance.learn(evidence, accepted=right)
-        if step.drafted:
-            self._after_rejection = not all(stood)
+
+    @property
+    def _ease(self) -> int:
+        """How easy the text is, by how sure the target was of its last tokens: so likely is the draft to be sure."""
+        return min(EASY, int(self._lead))
 
     def _further_s(self, n_drawn: int) -> NDArray[np.float64]:
         """Seconds for 1, 2, ... tokens behind those in, of which `n_drawn` need no step of the draft model any more."""
@@ -144,8 +154,8 @@ class AdaptiveLookahead:
         most = min(len(self._pass_s) - 1, prospect.most)
         spent_s = self._pass_s[1 : most + 1] - plain_s + np.arange(most) * step_s
         tokens, seconds = 1.0, plain_s + (step_s if invests else read_s)
-        for weight, evidence in self._acceptance.offers(self._start_of(prospect)):
-            gains = self._acceptance.of(evidence) * _sums(self._acceptance.after(evidence), most)
+        for weight, evidence in self._acceptance.offers(prospect.start.source, self._ease):
+            gains = self._acceptance.of(evidence) * _sums(self._acceptance.after(evidence, self._ease), most)
             values = gains - spent_s / plain_s
             n = int(values.argmax())
             if values[n] > 0.0:
@@ -154,12 +164,9 @@ class AdaptiveLookahead:
         pace = tokens / seconds
         # Reading what was missed pays if the tokens to come save as much time.
         left = min(room + 1, max(_EXPECTED, self._n_written))
-        if invests and left * (plain_s - 1.0 / pace) < read_s:
+        if invests and left * (plain_s - 1.0 / pace) < _RETURN * read_s:
             return _Outlook(0.0, 0)
         return _Outlook(pace, most)
-
-    def _start_of(self, prospect: Prospect) -> Evidence:
-        return after_rejection(prospect.start) if self._after_rejection and not prospect.known else prospect.start
 
 
 def _sums(rate: float, most: int) -> NDArray[np.float64]:

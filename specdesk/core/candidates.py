@@ -22,6 +22,13 @@ _CHUNKS = (64, 256, 1024, 4096)
 """How many tokens a constraint is asked about at a time, before it is asked about all that are left."""
 
 
+def lead(row: Row) -> float:
+    """How far the highest logit is above the second; infinity in a row of one."""
+    at = int(row.argmax())
+    others = [part.max() for part in (row[:at], row[at + 1 :]) if part.size]
+    return float(row[at] - max(others)) if others else float("inf")
+
+
 @dataclass(frozen=True, slots=True)
 class Rest:
     """Tokens that may turn out to be candidates too, at most `most` of these."""

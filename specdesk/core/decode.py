@@ -117,7 +117,9 @@ def decode(
             verdict = rule.judge(drafts, target_at, start)
             if 0 in dead_ends:
                 raise DeadEnd
-            tokens, deltas, reason = taken(verdict, drafts, target_at, text, vocabulary, dead_ends, placed=task.placed)
+            tokens, deltas, reason = taken(
+                verdict, drafts, target_at, text, vocabulary, dead_ends, rows, placed=task.placed
+            )
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT

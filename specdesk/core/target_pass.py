@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from specdesk.core.candidates import lead
 from specdesk.core.constraint import DeadEnd
 from specdesk.core.events import AnswerToken, Delta, DraftedToken, Outcome, Source, StopReason
 from specdesk.core.law import Law
@@ -51,6 +52,7 @@ def taken(
     text: AnswerText,
     vocabulary: Vocabulary,
     dead_ends: set[int],
+    rows: Logits,
     *,
     placed: bool,
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
@@ -70,7 +72,7 @@ def taken(
         final, reason = text.push(token, source)
         ahead = law.ahead(token) if placed else None
         favoured = law.favoured(token, drafts[position].q) if placed and position < len(drafts) else None
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured))
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured, lead(rows[position])))
         deltas.extend(final)
         if reason is not None:
             return tokens, deltas, reason

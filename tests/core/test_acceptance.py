@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from specdesk.core.acceptance import EXPECTED, Acceptance, Evidence, after_rejection
+from specdesk.core.acceptance import EASY, EXPECTED, Acceptance, Evidence
 
 START = Evidence("model", -1, 0.75)
 HIGH, LOW = Evidence("model", 5, 0.9), Evidence("model", 1, 0.5)
@@ -25,7 +25,7 @@ def taught(accepted: int, rejected: int, evidence: Evidence = HIGH) -> Acceptanc
 
 def test_a_drafter_s_guess_holds_until_there_is_experience() -> None:
     assert Acceptance().of(HIGH) == HIGH.guess
-    assert Acceptance().after(HIGH) == EXPECTED
+    assert Acceptance().after(HIGH, 4) == EXPECTED[4]
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.95])
@@ -53,7 +53,7 @@ def test_a_source_that_keeps_more_than_it_promised_is_believed_no_more_than_that
 
 
 def test_trust_is_in_what_is_yet_to_be_offered_too() -> None:
-    assert taught(0, 5).after(LOW) < 0.75 * EXPECTED
+    assert taught(0, 5).after(LOW, 4) < 0.75 * EXPECTED[4]
 
 
 def test_a_good_record_does_not_excuse_a_bad_stretch() -> None:
@@ -72,9 +72,9 @@ def test_each_answer_starts_in_good_faith() -> None:
 def test_offers_are_those_seen_behind_a_start() -> None:
     acceptance = Acceptance()
     for _ in range(60):
-        acceptance.saw(START, LOW)
-        acceptance.saw(LOW, HIGH)
-    shares = {evidence: share for share, evidence in acceptance.offers(START)}
+        acceptance.saw(START, LOW, 4)
+        acceptance.saw(LOW, HIGH, 4)
+    shares = {evidence: share for share, evidence in acceptance.offers("model", 4)}
     assert shares[LOW] > 0.85
     assert HIGH not in shares
     assert sum(shares.values()) == pytest.approx(1)
@@ -84,58 +84,67 @@ def test_old_offers_fade() -> None:
     acceptance = Acceptance()
     for evidence in (LOW, HIGH):
         for _ in range(100):
-            acceptance.saw(START, evidence)
-    shares = {evidence: share for share, evidence in acceptance.offers(START)}
+            acceptance.saw(START, evidence, 4)
+    shares = {evidence: share for share, evidence in acceptance.offers("model", 4)}
     assert shares[HIGH] > 0.8
     assert shares[LOW] < 0.1
 
 
 def test_offers_are_counted_at_starts_alone() -> None:
     acceptance = Acceptance()
-    acceptance.saw(START, LOW)
-    acceptance.saw(LOW, HIGH)
-    assert [offer[:3] for offer in acceptance.state["offers"]] == [[*START]]
+    acceptance.saw(START, LOW, 4)
+    acceptance.saw(LOW, HIGH, 4)
+    assert [offer[:2] for offer in acceptance.state["offers"]] == [["model", 4]]
 
 
-def test_behind_a_rejection_offers_are_those_of_any_start_until_some_were_seen() -> None:
-    acceptance, rejected = Acceptance(), after_rejection(START)
+def test_offers_are_those_of_texts_as_easy() -> None:
+    acceptance = Acceptance()
     for _ in range(60):
-        acceptance.saw(START, HIGH)
-    assert max(acceptance.offers(rejected))[1] == HIGH
-    for _ in range(60):
-        acceptance.saw(rejected, LOW)
-    assert max(acceptance.offers(rejected))[1] == LOW
-    assert max(acceptance.offers(START))[1] == HIGH
+        acceptance.saw(START, HIGH, EASY)
+        acceptance.saw(START, LOW, 0)
+    assert max(acceptance.offers("model", EASY))[1] == HIGH
+    assert max(acceptance.offers("model", 0))[1] == LOW
+    assert acceptance.offers("model", 4) == Acceptance().offers("model", 4)
+
+
+def test_the_easier_the_text_the_more_is_expected() -> None:
+    acceptance = Acceptance()
+    means = [acceptance.after(HIGH, ease) for ease in range(EASY + 1)]
+    first = [sum(share * offer.guess for share, offer in acceptance.offers("model", ease)) for ease in range(EASY + 1)]
+    for values in (means, first):
+        assert values == sorted(values)
+        assert values[0] < 0.7
+        assert values[-1] > 0.95
 
 
 def test_what_follows_is_the_one_offered_and_not_the_one_before() -> None:
     acceptance = Acceptance()
     for _ in range(60):
-        acceptance.saw(HIGH, LOW)
-    assert acceptance.after(HIGH) == pytest.approx(LOW.guess, abs=0.02)
+        acceptance.saw(HIGH, LOW, 4)
+    assert acceptance.after(HIGH, 4) == pytest.approx(LOW.guess, abs=0.02)
 
 
 def test_behind_evidence_that_is_new_its_source_s_mean_is_expected() -> None:
     acceptance = Acceptance()
     for _ in range(60):
-        acceptance.saw(LOW, LOW)
-    assert acceptance.after(HIGH) == pytest.approx(LOW.guess, abs=0.02)
-    assert acceptance.after(OTHER) == EXPECTED
+        acceptance.saw(LOW, LOW, 4)
+    assert acceptance.after(HIGH, 4) == pytest.approx(LOW.guess, abs=0.02)
+    assert acceptance.after(OTHER, 4) == EXPECTED[4]
 
 
 def test_what_follows_is_learned_by_what_came_before() -> None:
     acceptance = Acceptance()
     for _ in range(60):
-        acceptance.saw(HIGH, HIGH)
-        acceptance.saw(LOW, LOW)
-    assert acceptance.after(HIGH) == pytest.approx(HIGH.guess, abs=0.02)
-    assert acceptance.after(LOW) == pytest.approx(LOW.guess, abs=0.02)
+        acceptance.saw(HIGH, HIGH, 4)
+        acceptance.saw(LOW, LOW, 4)
+    assert acceptance.after(HIGH, 4) == pytest.approx(HIGH.guess, abs=0.02)
+    assert acceptance.after(LOW, 4) == pytest.approx(LOW.guess, abs=0.02)
 
 
 def test_it_survives_being_written_down() -> None:
     acceptance = taught(7, 3)
-    acceptance.saw(START, LOW)
-    acceptance.saw(LOW, HIGH)
+    acceptance.saw(START, LOW, 4)
+    acceptance.saw(LOW, HIGH, 4)
     again = Acceptance.from_state(json.loads(json.dumps(acceptance.state)))
     assert again == acceptance
     assert again.state == acceptance.state

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from specdesk.core.acceptance import Acceptance, Evidence, after_rejection
+from specdesk.core.acceptance import Acceptance, Evidence
 from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.drafters.protocol import Draw, Prospect
@@ -100,7 +100,8 @@ def answer(
     return run
 
 
-def step(stood: Sequence[bool], n_accepted: int) -> Step:
+def step(stood: Sequence[bool], n_accepted: int, lead: float = 6.0) -> Step:
+    """A step in a text where the target's highest logit leads by `lead`."""
     outcomes = [
         Outcome.ACCEPTED if i < n_accepted else Outcome.REJECTED if i == n_accepted else Outcome.IGNORED
         for i in range(len(stood))
@@ -112,7 +113,7 @@ def step(stood: Sequence[bool], n_accepted: int) -> Step:
         drafter="model" if stood else None,
         parity="",
         drafted=tuple(DraftedToken(0, "", 1.0, 1.0, outcome) for outcome in outcomes),
-        tokens=tuple(AnswerToken(0, "", Source.PLAIN, 1.0, 0.0) for _ in range(n_accepted + 1)),
+        tokens=tuple(AnswerToken(0, "", Source.PLAIN, 1.0, lead=lead) for _ in range(n_accepted + 1)),
         deltas=(),
         draft_s=0.0,
         target_s=0.0,
@@ -240,25 +241,29 @@ def test_behind_text_known_beforehand_without_a_model_nothing_goes_on() -> None:
     assert not put_in(lookahead, SURE)
 
 
-@pytest.mark.parametrize(("stood", "level"), [([True], -1), ([False], -2)])
-def test_a_first_token_behind_a_rejected_one_is_another_matter(stood: list[bool], level: int) -> None:
+def asked_first(lookahead: AdaptiveLookahead, n_unread: int = 1) -> bool:
+    prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=n_unread)
+    return lookahead.plan(100, 100, {MODEL: prospect}).drafter is MODEL
+
+
+def test_a_draft_is_asked_where_the_target_has_become_sure_and_no_more_where_it_is_not() -> None:
+    """A draft step costs much here: it pays in an easy text only. No draft has to be tried to see it."""
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.5, 0.3), Acceptance())
+    seen = [asked_first(lookahead)]
+    for lead in (9.0, 0.3, float("inf"), 0.0):
+        for _ in range(8):
+            lookahead.learn(step([], 0, lead), ())
+        seen.append(asked_first(lookahead))
+    assert seen == [False, True, False, True, False]
+
+
+def test_what_is_offered_is_learned_for_texts_as_easy() -> None:
     lookahead, acceptance = begun()
-    lookahead.learn(step(stood, sum(stood)), ())
-    model = Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)
-    assert lookahead.plan(12, 100, {MODEL: model}).n_draft > 0
+    for _ in range(20):
+        lookahead.learn(step([], 0, 3.5), ())
+    assert asked_first(lookahead)
     lookahead.takes(SURE)
-    assert [row[1] for row in acceptance.state["offers"]] == [level]
-
-
-def test_behind_known_text_the_model_does_not_begin_where_a_token_was_rejected() -> None:
-    acceptance, start = Acceptance(), Evidence("model", -1, 0.75)
-    for _ in range(60):
-        acceptance.saw(start, SURE)
-        acceptance.saw(after_rejection(start), Evidence("model", 2, 0.05))
-    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.4, 0.3), acceptance)
-    lookahead.learn(step([False], 0), ())
-    forced = Prospect(1000, start, (Evidence("grammar", 0, 0.95),), n_unread=1)
-    assert lookahead.plan(12, 100, {MODEL: forced}).n_draft > 1
+    assert [row[:2] for row in acceptance.state["offers"]] == [["model", 3]]
 
 
 def test_a_new_answer_begins_in_good_faith() -> None:

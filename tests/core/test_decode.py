@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from specdesk.core.acceptance import Evidence
+from specdesk.core.candidates import lead
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.decode import Task, _draft_passes
-from specdesk.core.drafters.model import ModelDrafter, lead
+from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason

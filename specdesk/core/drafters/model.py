@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from specdesk.core.acceptance import Evidence, start_of
-from specdesk.core.candidates import Row
+from specdesk.core.candidates import Row, lead
 from specdesk.core.constraint import DeadEnd
 from specdesk.core.drafters.protocol import Draw, Prospect
 from specdesk.core.law import Law
@@ -115,10 +115,3 @@ def evidence_of(token: int, q: Distribution, row: Row, source: str) -> Evidence:
         return offer_of(q, row, source)
     step = bisect(_PROBS, q.prob(token))
     return Evidence(source, len(_GAP_GUESSES) + len(_PEAK_GUESSES) + step, _PROB_GUESSES[step])
-
-
-def lead(row: Row) -> float:
-    """How far the highest logit is above the second; infinity in a row of one."""
-    at = int(row.argmax())
-    others = [part.max() for part in (row[:at], row[at + 1 :]) if part.size]
-    return float(row[at] - max(others)) if others else float("inf")
