@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import shutil
 from collections import Counter
@@ -328,13 +330,23 @@ class TestTuning:
 
         def start_another(text: str) -> None:
             if "answers" in text:
-                with pytest.raises(UsageError, match="another specdesk tune"):
-                    second.tune(settings_of(tiny_pair))
+                for call in (second.tune, lambda settings: undo(settings, print)):
+                    with pytest.raises(UsageError, match="another specdesk tune"):
+                        call(settings_of(tiny_pair))
                 first.notices.append("tried")
 
         report = tune(settings_of(tiny_pair), first.notices.append, start_another, first.stop)
         assert (len(report.formats), first.notices[-1], second.stages) == (3, "tried", [])
         assert second.tune(settings_of(tiny_pair)).formats
+
+    def test_where_there_are_no_locks_it_works_without(
+        self, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refused(*_: object) -> None:
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        monkeypatch.setattr(fcntl, "flock", refused)
+        assert undo(settings_of(tiny_pair), print) == []
 
     def test_a_context_too_small_for_the_prompts_is_said(self, tiny_pair: TinyPair) -> None:
         with pytest.raises(UsageError, match="the context holds 32"):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from specdesk.engine.profiles import Profiles
@@ -13,30 +10,8 @@ from specdesk.engine.tuning.draft_files import DraftFiles
 from specdesk.engine.tuning.tuned import TunedRecord, TunedRecords
 from specdesk.engine.weights import check_gguf
 from specdesk.errors import StorageError, UsageError
-from specdesk.paths import home, profiles_dir
+from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Nobody else tunes meanwhile: two would take each other's files, and each other's time.
-
-    Raises: UsageError if somebody does; StorageError if the disk refuses.
-    """
-    path = home() / ".tune.lock"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names another directory") from error
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UsageError("another specdesk tune is at work", "wait until it has ended") from error
-        yield
-    finally:
-        os.close(lock)
 
 
 class Kept:

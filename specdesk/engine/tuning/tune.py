@@ -19,7 +19,8 @@ from specdesk.engine.resolve import Notify, as_given
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.draft_files import FORMATS
 from specdesk.engine.tuning.gguf_tensors import read_tensors
-from specdesk.engine.tuning.kept import Kept, alone
+from specdesk.engine.tuning.kept import Kept
+from specdesk.engine.tuning.lock import alone
 from specdesk.engine.tuning.report import CacheTried, DraftFigures, Measured, Report, worthwhile
 from specdesk.engine.tuning.trial import N_PROMPTS, N_TOKENS, PROBE_SIZES, TargetTrial, draft_costs
 from specdesk.engine.tuning.tuned import Tuned, TunedDraft, TunedRecord
@@ -56,9 +57,12 @@ def undo(settings: EngineSettings, notify: Notify) -> list[str]:
     """Forget what was tuned for the pair and remove the files made of its draft; returns what was removed, in words.
 
     Another pair that was tuned with the same draft then says that the file is gone, and uses the one given.
-    Raises: UsageError without a draft; ModelError for a model that cannot be read; StorageError if the disk refuses.
+    Raises: UsageError without a draft, and while another one runs; ModelError for a model that cannot be read;
+    StorageError if the disk refuses.
     """
-    return Kept(settings, notify).remove()
+    kept = Kept(settings, notify)
+    with alone():
+        return kept.remove()
 
 
 class _Tuning:
