@@ -28,7 +28,7 @@ from pathlib import Path
 
 from llama_server.build import built_server
 from llama_server.children import Children
-from llama_server.figures import ServerRow, last_line, record, server_rows, speeds, table
+from llama_server.figures import ServerRow, mean_line, record, server_rows, speeds, table
 from llama_server.server import MODES, Server
 
 from specdesk.bench.record import Findings, machine_facts
@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for model in (asked.target, asked.draft):
             check_gguf(model)
         native_output(verbose=False)
+        # A terminal that is closed must not leave servers behind; nohup does as it says.
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
         with stopping(end), children, Waiting("looking for llama-server ...") as waiting:
@@ -164,7 +165,7 @@ def _measure(engine: Engine, servers: Sequence[Server], effort: Effort, found: F
                     server.answer(ids[:WARM_UP], effort.sampling, effort.seed, WARM_UP)
                 replies.append((server.mode, server.answer(ids, effort.sampling, effort.seed, effort.max_tokens)))
             found.servers += server_rows(prompt, number, replies)
-            found.own += [next(own), next(own)]
+            found.own += [next(own), next(own)]  # plain, then auto, of this prompt and round
 
 
 def _tell(found: Found, findings: Findings, servers: Sequence[Server], as_json: Path | None) -> None:
@@ -173,7 +174,7 @@ def _tell(found: Found, findings: Findings, servers: Sequence[Server], as_json: 
     if compared:
         console = report_console()
         console.print(table(compared))
-        console.print(f"\n{last_line(compared)}")
+        console.print(f"\n{mean_line(compared)}")
     if as_json is not None:
         data = {
             "specdesk": findings.record(found.own),

@@ -18,6 +18,7 @@ from llama_server.log import last_lines
 from specdesk.errors import NetworkError, SpecdeskError, StorageError, UsageError
 
 _PACKAGE: Final = "llama-cpp-python"
+# Only the server, without its pages, optimized, and with nothing fetched or found elsewhere.
 _OPTIONS: Final = (
     "-DCMAKE_BUILD_TYPE=Release",
     "-DBUILD_SHARED_LIBS=OFF",

@@ -131,7 +131,7 @@ def table(found: Sequence[Speeds]) -> Table:
     return shown
 
 
-def last_line(found: Sequence[Speeds]) -> str:
+def mean_line(found: Sequence[Speeds]) -> str:
     """The mean over all prompts."""
     n = len(found)
     mean = geometric_mean(each.ratio for each in found)

@@ -17,13 +17,14 @@ from specdesk.bench.rows import Row
 from specdesk.cli.console import report_console
 from specdesk.errors import StorageError, UsageError
 
-_HEADINGS: Final = (
+_SHORT_HEADINGS: Final = (
     "task", "speedup", "from .. to", "plain tok/s", "tok/pass", "accepted", "K",
     "draft/target/rest", "/best fixed", "/oracle",
 )  # fmt: skip
 _N_UPPER: Final = 7
 """Columns of the first of two tables; the task begins both."""
 _ANY_WIDTH: Final = 10_000
+"""Wider than any table: what it takes is measured in it."""
 
 
 def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) -> None:
@@ -50,9 +51,10 @@ def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) 
 
 
 def publish(findings: Findings, rows: Sequence[Row], as_json: Path | None, html: Path | None) -> None:
-    """Print the table and write the files that are wanted.
+    """Write the files that are wanted, and print the table.
 
-    Raises StorageError if the disk refuses one of them, when all else is done: what was measured may have taken hours.
+    Raises StorageError if the disk refuses a file, naming all of those, when all else is done: what was measured may
+    have taken hours.
     """
     reports: list[tuple[Path, str]] = []
     if as_json is not None:
@@ -72,26 +74,27 @@ def publish(findings: Findings, rows: Sequence[Row], as_json: Path | None, html:
     if mean is not None:
         console.print(f"\n{mean:.2f}x, the geometric mean over {len(found)} task{'' if len(found) == 1 else 's'}")
     if refused:
-        raise refused[0]
+        raise StorageError("; ".join(error.message for error in refused))
 
 
 def print_table(console: Console, found: Sequence[Summary]) -> None:
     """The figures for people: in two tables, and over the edge rather than cut off, where the terminal is narrow."""
     parts = [table(found)]
     if console.is_terminal and console.width < _width(parts[0]):
-        parts = [table(found, range(_N_UPPER)), table(found, (0, *range(_N_UPPER, len(_HEADINGS))))]
-    console.width = max(console.width, *(_width(part) for part in parts))
+        parts = [table(found, range(_N_UPPER)), table(found, (0, *range(_N_UPPER, len(_SHORT_HEADINGS))))]
+    width, console.width = console.width, max(console.width, *(_width(part) for part in parts))
     for number, part in enumerate(parts):
         if number:
             console.print()
         console.print(part)
+    console.width = width
 
 
-def table(found: Sequence[Summary], columns: Sequence[int] = range(len(_HEADINGS))) -> Table:
+def table(found: Sequence[Summary], columns: Sequence[int] = range(len(_SHORT_HEADINGS))) -> Table:
     """All columns of the figures, or some."""
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        shown.add_column(_HEADINGS[column], justify="right" if column else "left", no_wrap=True)
+        shown.add_column(_SHORT_HEADINGS[column], justify="right" if column else "left", no_wrap=True)
     for each in found:
         # As Text: what a file calls its tasks is no markup.
         shown.add_row(*(Text(cells(each)[column]) for column in columns))

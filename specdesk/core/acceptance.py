@@ -6,14 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Self
 
-EASY: Final = 7
-"""The ease of the easiest texts, where the target has long been sure of every token; 0 is that of the hardest."""
+from specdesk.core.ease import EASIEST
+
 EXPECTED: Final = (0.58, 0.66, 0.69, 0.77, 0.83, 0.88, 0.93, 0.975)
 """Acceptance of a token of which nothing is known yet but the ease of the text. Measured on the default pair, as the
-shares below: 10,700 tokens of 66 answers of all kinds. Where how sure the draft is is known, ease says nothing more."""
+shares below: 10,700 tokens of 66 answers of all kinds. Once a draft has said how sure it is, ease adds nothing."""
 
 _SURE_SHARES: Final = (0.2, 0.22, 0.28, 0.44, 0.51, 0.68, 0.8, 0.935)
 """First tokens that are offered very surely, by ease."""
+_SURE: Final = 0.985
+"""How many of these stand."""
+_UNSURE: Final = ((0.3, 0.4), (0.35, 0.58), (0.35, 0.82))
+"""Shares of the others, and how many of each stand."""
 _PRIOR_WEIGHT: Final = 6.0
 """Tests that outweigh a drafter's first guess."""
 _MEMORY: Final = 400.0
@@ -28,8 +32,10 @@ _PRIOR_OFFERS: Final = 4.0
 """Offers that outweigh what is usual."""
 _OFFER_MEMORY: Final = 0.97
 """What is left of an offer after the next one: texts change."""
-_START, _UNSEEN = -1, -10
-"""Levels of a token that nothing is known of yet, and from the second one down of offers that no drafter made yet."""
+_START: Final = -1
+"""Level of a first token before it is offered."""
+_UNSEEN: Final = -10
+"""Level, with those below it, of offers that are expected though no drafter made them yet."""
 
 
 class Evidence(NamedTuple):
@@ -44,7 +50,7 @@ class Evidence(NamedTuple):
 
 
 def start_of(source: str) -> Evidence:
-    """What is known of a first token before it is offered: nothing but its source."""
+    """What is known of a first token before it is offered: nothing but its source. The guess is never used."""
     return Evidence(source, _START, 0.75)
 
 
@@ -58,7 +64,7 @@ class _Counts:
 class Acceptance:
     """Learned online from the tokens that were offered and tested, and nothing else: same tokens, same estimates.
 
-    What is yet to be offered depends on the ease of the text, a whole number from 0 to EASY.
+    What is yet to be offered depends on the ease of the text, a whole number from 0 to EASIEST (`Ease`).
     """
 
     _counts: dict[Evidence, _Counts] = field(default_factory=dict)
@@ -154,7 +160,8 @@ def _evidence(source: str, level: int, guess: float) -> Evidence:
 
 
 def _ease(value: int) -> int:
-    if value not in range(EASY + 1):
+    """An ease as it was kept."""
+    if value not in range(EASIEST + 1):
         raise ValueError(f"no ease: {value}")
     return int(value)
 
@@ -168,7 +175,7 @@ def _share(accepted: float, tested: float) -> _Counts:
 def _chance(value: float) -> float:
     """A probability as it was kept."""
     if not 0 < value <= 1:
-        raise ValueError(f"no probability above 0: {value}")
+        raise ValueError(f"no probability in (0, 1]: {value}")
     return float(value)
 
 
@@ -182,6 +189,5 @@ def _weight(value: float) -> float:
 def _usual(source: str, ease: int) -> Iterable[tuple[float, Evidence]]:
     """How first tokens are offered before any were seen: the more of them surely the easier the text is."""
     sure = _SURE_SHARES[ease]
-    unsure = 1.0 - sure
-    shares = ((0.3 * unsure, 0.4), (0.35 * unsure, 0.58), (0.35 * unsure, 0.82), (sure, 0.985))
+    shares = (*((share * (1.0 - sure), guess) for share, guess in _UNSURE), (sure, _SURE))
     return [(share, Evidence(source, _UNSEEN - i, guess)) for i, (share, guess) in enumerate(shares)]

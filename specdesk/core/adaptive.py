@@ -9,15 +9,16 @@ wider pass and the draft's own steps take. Looking at several at once finds the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.core.acceptance import EASY, Acceptance, Evidence
+from specdesk.core.acceptance import Acceptance, Evidence
 from specdesk.core.costs import Costs
 from specdesk.core.drafters.protocol import Drafter, Prospect
+from specdesk.core.ease import Ease
 from specdesk.core.events import Outcome, Step
 from specdesk.core.lookahead import Plan
 from specdesk.core.verify import DraftToken
@@ -30,10 +31,6 @@ _EXPECTED: Final = 128
 """Tokens an answer is expected to go on for at least, where no limit is nearer."""
 _RETURN: Final = 2.0
 """Times its cost that reading what was missed must promise to save: how a text goes on is never sure."""
-_FIRST_LEAD: Final = 2.4
-"""The target's lead in a text of which no token is written yet: rather a hard one, until it shows."""
-_LEAD_WEIGHT: Final = 1 / 4
-"""Of one token in the target's lead in a text."""
 
 
 class _Outlook(NamedTuple):
@@ -61,7 +58,7 @@ class AdaptiveLookahead:
         self._prospect: Prospect | None = None
         self._trail: list[Evidence] = []
         self._stand = 1.0
-        self._lead = _FIRST_LEAD
+        self._ease = Ease()
 
     def plan(self, depth: int, room: int, prospects: Mapping[Drafter, Prospect]) -> Plan:
         """The drafter and number of tokens that bring most tokens per second; none if plain decoding does."""
@@ -88,9 +85,10 @@ class AdaptiveLookahead:
         """Whether a token that is offered like this is worth a place in the pass, alone or with some behind it."""
         if self._prospect is None or len(self._trail) < len(self._prospect.known):
             return True  # what is known was weighed before
-        self._acceptance.saw(self._trail[-1] if self._trail else self._prospect.start, evidence, self._ease)
+        self._acceptance.saw(self._trail[-1] if self._trail else self._prospect.start, evidence, self._ease.level)
         stand = self._stand * self._acceptance.of(evidence)
-        gains = stand * _sums(self._acceptance.after(evidence, self._ease), len(self._pass_s) - 1 - len(self._trail))
+        rate = self._acceptance.after(evidence, self._ease.level)
+        gains = stand * _sums(rate, len(self._pass_s) - 1 - len(self._trail))
         return bool((gains > self._pace * self._further_s(n_drawn=1)).any())
 
     def goes_on(self, draft: DraftToken) -> bool:
@@ -103,25 +101,19 @@ class AdaptiveLookahead:
             return True
         if not self._prospect.n_unread:
             return False
-        rate = self._acceptance.after(draft.evidence, self._ease)
+        rate = self._acceptance.after(draft.evidence, self._ease.level)
         gains = self._stand * rate * _sums(rate, len(self._pass_s) - 1 - len(self._trail))
         return bool((gains > self._pace * self._further_s(n_drawn=0)).any())
 
-    def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
+    def learn(self, step: Step, hindsight: Sequence[tuple[Evidence, bool]]) -> None:
         """Count what was written, and learn from what was tested or would have been."""
         self._n_written += len(step.tokens)
-        for token in step.tokens:
-            self._lead += _LEAD_WEIGHT * (min(token.lead, EASY + 1) - self._lead)
+        self._ease.saw(step.tokens)
         stood = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
         for evidence, accepted in zip(self._trail, stood, strict=False):
             self._acceptance.learn(evidence, accepted=accepted)
         for evidence, right in hindsight:
             self._acceptance.learn(evidence, accepted=right)
-
-    @property
-    def _ease(self) -> int:
-        """How easy the text is, by how sure the target was of its last tokens: so likely is the draft to be sure."""
-        return min(EASY, int(self._lead))
 
     def _further_s(self, n_drawn: int) -> NDArray[np.float64]:
         """Seconds for 1, 2, ... tokens behind those in, of which `n_drawn` need no step of the draft model any more."""
@@ -154,8 +146,8 @@ class AdaptiveLookahead:
         most = min(len(self._pass_s) - 1, prospect.most)
         spent_s = self._pass_s[1 : most + 1] - plain_s + np.arange(most) * step_s
         tokens, seconds = 1.0, plain_s + (step_s if invests else read_s)
-        for weight, evidence in self._acceptance.offers(prospect.start.source, self._ease):
-            gains = self._acceptance.of(evidence) * _sums(self._acceptance.after(evidence, self._ease), most)
+        for weight, evidence in self._acceptance.offers(prospect.start.source, self._ease.level):
+            gains = self._acceptance.of(evidence) * _sums(self._acceptance.after(evidence, self._ease.level), most)
             values = gains - spent_s / plain_s
             n = int(values.argmax())
             if values[n] > 0.0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 from specdesk.core.acceptance import Evidence
 from specdesk.core.constraint import Constraint, DeadEnd
@@ -25,7 +24,7 @@ from specdesk.core.lookahead import Lookahead, Plan
 from specdesk.core.rules import PARITY, PLAIN_PARITY, Rule
 from specdesk.core.sampling import Sampling
 from specdesk.core.stops import AnswerText
-from specdesk.core.target_pass import outcomes, row_laws, taken
+from specdesk.core.target_pass import PassRows, outcomes, taken
 from specdesk.core.verify import DraftToken
 from specdesk.core.warp import Distribution
 
@@ -110,20 +109,18 @@ def decode(
             offers: list[Evidence] = []
             drafts = _draft(plan, committed, vocabulary, lookahead, partial(_propose, rule, lookahead, start, offers))
             drafted = clock()
-            rows = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
+            logits = target.extend([committed[-1], *(draft.token for draft in drafts)], 1 + len(drafts))
             passed = clock()
-            dead_ends: set[int] = set()
-            target_at = row_laws(rows, committed, drafts, law, vocabulary, dead_ends)
-            verdict = rule.judge(drafts, target_at, start)
-            if 0 in dead_ends:
+            rows = PassRows(logits, committed, drafts, law, vocabulary)
+            verdict = rule.judge(drafts, rows.at, start)
+            if 0 in rows.dead_ends:
                 raise DeadEnd
-            tokens, deltas, reason = taken(
-                verdict, drafts, target_at, text, vocabulary, dead_ends, rows, placed=task.placed
-            )
+            tokens, deltas, reason = taken(verdict, drafts, rows, text, vocabulary, placed=task.placed)
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT
             _cut_back(target, drafters, len(committed) - 1)
+            hindsight = [seen for drafter in drafters for seen in drafter.hindsight(committed)]
             step = Step(
                 index=index,
                 lookahead=plan.n_draft,
@@ -139,7 +136,7 @@ def decode(
                 plain_s=None if costs is None else costs.plain_s(depth),
                 n_draft_passes=_draft_passes(prospect, len(offers)),
             )
-            lookahead.learn(step, chain.from_iterable(drafter.hindsight(committed) for drafter in drafters))
+            lookahead.learn(step, hindsight)
             if costs is not None:
                 _observe(costs, step, depth, prospect)
             yield step

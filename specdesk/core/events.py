@@ -67,8 +67,9 @@ class AnswerToken:
     favoured: float | None = None
     """The same with tokens ordered by how much the draft favours them, q / p, where a wrong rule shows most; None where
     nothing was drafted."""
-    lead: float = 0.0
-    """How far the target's highest logit was above the second: how sure it was."""
+    lead: float | None = None
+    """How far the target's highest logit was above the second, before any sampler or constraint: how sure it was.
+    Infinite with a vocabulary of one; None where nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)

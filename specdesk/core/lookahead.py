@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -42,8 +42,8 @@ class Lookahead(Protocol):
     def goes_on(self, draft: DraftToken) -> bool:
         """Whether to draft one more behind this one, which is in."""
 
-    def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
-        """What became of the plan, and what drafters that were not asked would have been right about."""
+    def learn(self, step: Step, hindsight: Sequence[tuple[Evidence, bool]]) -> None:
+        """What became of the plan, and what drafters would have been right about at tokens they did not propose."""
 
 
 MOST_ADAPTIVE: Final = 31
@@ -90,5 +90,5 @@ class FixedLookahead:
         """Always."""
         return True
 
-    def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
+    def learn(self, step: Step, hindsight: Sequence[tuple[Evidence, bool]]) -> None:
         """Nothing."""

@@ -2,57 +2,63 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from specdesk.core.candidates import lead
 from specdesk.core.constraint import DeadEnd
 from specdesk.core.events import AnswerToken, Delta, DraftedToken, Outcome, Source, StopReason
 from specdesk.core.law import Law
 from specdesk.core.lm import Logits, Vocabulary
 from specdesk.core.stops import AnswerText
-from specdesk.core.verify import DraftToken, TargetAt, Verdict
+from specdesk.core.verify import DraftToken, Verdict
 from specdesk.core.warp import Distribution
 
 
-def row_laws(
-    rows: Logits,
-    committed: list[int],
-    drafts: list[DraftToken],
-    law: Law,
-    vocabulary: Vocabulary,
-    dead_ends: set[int],
-) -> TargetAt:
+class PassRows:
     """The rows of a pass as distributions, each made once, and only if it is asked for.
 
     Penalties and constraint see at each row the draft tokens before it and none behind it. A row where the constraint
     allows nothing joins `dead_ends`. It may lie behind a token that will not stand, so it still gets a distribution to
     judge by, that of the logits alone: how likely the text before a row is does not depend on what the row says.
     """
-    text = [*committed, *(draft.token for draft in drafts)] if law.reads_text else []
-    # What is drawn behind an end token is dropped, and a constraint has nothing to say there.
-    ended = bool(drafts) and vocabulary.is_eog(drafts[-1].token)
 
-    def at(row: int) -> Distribution:
-        before = text[: len(committed) + row]
-        if ended and row == len(drafts):
-            return law.unconstrained.at(rows[row], before)
+    def __init__(
+        self, rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary
+    ) -> None:
+        self.dead_ends: set[int] = set()
+        self._rows = rows
+        self._n_before = len(committed)
+        self._text = [*committed, *(draft.token for draft in drafts)] if law.reads_text else []
+        self._law = law
+        # What is drawn behind an end token is dropped, and a constraint has nothing to say there.
+        self._ended_at = len(drafts) if drafts and vocabulary.is_eog(drafts[-1].token) else None
+        self._made: dict[int, Distribution] = {}
+
+    def at(self, row: int) -> Distribution:
+        """What row number `row` is sampled from."""
+        if row not in self._made:
+            self._made[row] = self._make(row)
+        return self._made[row]
+
+    def lead(self, row: int) -> float:
+        """How far its highest logit is above the second."""
+        return lead(self._rows[row])
+
+    def _make(self, row: int) -> Distribution:
+        before = self._text[: self._n_before + row]
+        if row == self._ended_at:
+            return self._law.unconstrained.at(self._rows[row], before)
         try:
-            return law.at(rows[row], before)
+            return self._law.at(self._rows[row], before)
         except DeadEnd:
-            dead_ends.add(row)
-            return law.unconstrained.at(rows[row], before)
-
-    return cache(at)
+            self.dead_ends.add(row)
+            return self._law.unconstrained.at(self._rows[row], before)
 
 
 def taken(
     verdict: Verdict,
     drafts: list[DraftToken],
-    target_at: TargetAt,
+    rows: PassRows,
     text: AnswerText,
     vocabulary: Vocabulary,
-    dead_ends: set[int],
-    rows: Logits,
     *,
     placed: bool,
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
@@ -66,13 +72,13 @@ def taken(
     tokens: list[AnswerToken] = []
     deltas: list[Delta] = []
     for position, (token, p, source) in enumerate(written):
-        law = target_at(position)
-        if position in dead_ends:
+        law = rows.at(position)
+        if position in rows.dead_ends:
             break
         final, reason = text.push(token, source)
         ahead = law.ahead(token) if placed else None
         favoured = law.favoured(token, drafts[position].q) if placed and position < len(drafts) else None
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured, lead(rows[position])))
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured, rows.lead(position)))
         deltas.extend(final)
         if reason is not None:
             return tokens, deltas, reason

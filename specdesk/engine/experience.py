@@ -9,6 +9,8 @@ from specdesk.engine.machine import model_identity
 from specdesk.engine.profiles import Profiles
 
 _KIND = "acceptance"
+_VERSION = 2
+"""Raised when evidence comes to mean something else: what was learned of it before is then of no use."""
 
 
 class Experience:
@@ -17,7 +19,11 @@ class Experience:
     def __init__(self, target: Path, draft: Path | None, profiles: Profiles) -> None:
         """Raises ModelError for a file that cannot be read."""
         self._profiles = profiles
-        self._key = {"target": model_identity(target), "draft": None if draft is None else model_identity(draft)}
+        self._key = {
+            "version": _VERSION,
+            "target": model_identity(target),
+            "draft": None if draft is None else model_identity(draft),
+        }
         self._kept = profiles.get(_KIND, self._key)
         try:
             self.acceptance = Acceptance() if self._kept is None else Acceptance.from_state(self._kept)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from specdesk.core.acceptance import EASY, EXPECTED, Acceptance, Evidence
+from specdesk.core.acceptance import EXPECTED, Acceptance, Evidence, start_of
+from specdesk.core.ease import EASIEST
 
-START = Evidence("model", -1, 0.75)
+START = start_of("model")
 HIGH, LOW = Evidence("model", 5, 0.9), Evidence("model", 1, 0.5)
 OTHER = Evidence("suffix", 5, 0.6)
 
@@ -100,17 +101,18 @@ def test_offers_are_counted_at_starts_alone() -> None:
 def test_offers_are_those_of_texts_as_easy() -> None:
     acceptance = Acceptance()
     for _ in range(60):
-        acceptance.saw(START, HIGH, EASY)
+        acceptance.saw(START, HIGH, EASIEST)
         acceptance.saw(START, LOW, 0)
-    assert max(acceptance.offers("model", EASY))[1] == HIGH
+    assert max(acceptance.offers("model", EASIEST))[1] == HIGH
     assert max(acceptance.offers("model", 0))[1] == LOW
     assert acceptance.offers("model", 4) == Acceptance().offers("model", 4)
 
 
 def test_the_easier_the_text_the_more_is_expected() -> None:
     acceptance = Acceptance()
-    means = [acceptance.after(HIGH, ease) for ease in range(EASY + 1)]
-    first = [sum(share * offer.guess for share, offer in acceptance.offers("model", ease)) for ease in range(EASY + 1)]
+    eases = range(EASIEST + 1)
+    means = [acceptance.after(HIGH, ease) for ease in eases]
+    first = [sum(share * offer.guess for share, offer in acceptance.offers("model", ease)) for ease in eases]
     for values in (means, first):
         assert values == sorted(values)
         assert values[0] < 0.7
@@ -150,21 +152,40 @@ def test_it_survives_being_written_down() -> None:
     assert again.state == acceptance.state
 
 
+GOOD: dict[str, Any] = {
+    "counts": [["model", 5, 0.9, 1.0, 2.0]],
+    "follow": [["model", 5, 0.9, 4, 0.8]],
+    "means": [["model", 4, 0.8]],
+    "offers": [["model", 4, [["model", 5, 0.9, 1.0]]]],
+}
+
+
+def test_a_record_as_it_is_kept_is_read() -> None:
+    assert Acceptance.from_state(GOOD).state == GOOD
+
+
 @pytest.mark.parametrize(
     "state",
     [
         None,
         [],
         {},
-        {"counts": [["model", 5, 0.9, -1.0, 2.0]], "follow": [], "means": {}, "offers": []},
-        {"counts": [["model", 5, 0.9, "x", 2.0]], "follow": [], "means": {}, "offers": []},
-        {"counts": [["model"]], "follow": [], "means": {}, "offers": []},
-        {"counts": [], "follow": [["model", 5, 0.9, float("nan")]], "means": {}, "offers": []},
-        {"counts": [], "follow": [["model", 5, 0.9, 1.5]], "means": {}, "offers": []},
-        {"counts": [], "follow": [], "means": {"model": 50.0}, "offers": []},
-        {"counts": [["model", 5, 9.0, 1.0, 2.0]], "follow": [], "means": {}, "offers": []},
-        {"counts": [["model", 5, 0.9, 1.0, 10**400]], "follow": [], "means": {}, "offers": []},
-        {"counts": [], "follow": [], "means": {}, "offers": [["model", -1, 0.75, [["model", 5, 0.9, 1e308]]]]},
+        *(
+            GOOD | {"counts": [row]}
+            for row in (
+                ["model"],
+                ["model", 5, 0.9, -1.0, 2.0],
+                ["model", 5, 0.9, "x", 2.0],
+                ["model", 5, 9.0, 1.0, 2.0],
+                ["model", 5, 0.9, 3.0, 2.0],
+                ["model", 5, 0.9, 1.0, 10**400],
+            )
+        ),
+        *(GOOD | {"follow": [["model", 5, 0.9, 4, mean]]} for mean in (float("nan"), 1.5, 0.0, None)),
+        *(GOOD | {"means": [["model", 4, mean]]} for mean in (50.0, -1.0)),
+        *(GOOD | {"means": [["model", ease, 0.8]]} for ease in (-1, EASIEST + 1, 2.5, "4")),
+        *(GOOD | {"offers": [["model", 4, [["model", 5, 0.9, weight]]]]} for weight in (1e308, 0.0, float("nan"))),
+        GOOD | {"means": {"model": 0.8}},
     ],
 )
 def test_damaged_records_are_refused(state: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from specdesk.core.acceptance import Acceptance, Evidence
+from specdesk.core.acceptance import Acceptance, Evidence, start_of
 from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.drafters.protocol import Draw, Prospect
@@ -21,6 +21,7 @@ from tests.toy.costs import costs, flat
 
 SURE = Evidence("model", 1, 0.95)
 UNSURE = Evidence("model", 0, 0.4)
+START = start_of("model")
 Offer = Callable[[int], tuple[Evidence, float]]
 """What a draft model offers at a position of the answer, and the chance that it stands."""
 
@@ -76,7 +77,7 @@ def answer(
     written, n_read = 0, 0
     while written < n:
         depth = n_prompt + written
-        prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=depth - n_read)
+        prospect = Prospect(1000, START, n_unread=depth - n_read)
         plan = lookahead.plan(depth, n - written - 1, {MODEL: prospect})
         stood: list[bool] = []
         if plan.n_draft:
@@ -183,7 +184,7 @@ def test_what_is_left_of_an_answer_decides_whether_a_prompt_is_read() -> None:
         lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1, read_s=0.05), Acceptance())
         for _ in range(n_written // 10):
             lookahead.learn(step([True] * 9, 9), ())
-        prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=n_unread)
+        prospect = Prospect(1000, START, n_unread=n_unread)
         return lookahead.plan(n_unread, room, {MODEL: prospect}).n_draft > 0
 
     assert asked(200, 100)
@@ -195,7 +196,7 @@ def test_what_is_left_of_an_answer_decides_whether_a_prompt_is_read() -> None:
 def test_a_few_unread_tokens_are_part_of_the_step() -> None:
     for n_unread, asked in ((1, True), (4, False)):
         lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.05, read_s=1.0), Acceptance())
-        prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=n_unread)
+        prospect = Prospect(1000, START, n_unread=n_unread)
         assert (lookahead.plan(100, 100, {MODEL: prospect}).n_draft > 0) is asked
 
 
@@ -205,7 +206,7 @@ def begun(
     """Planned with a draft, and what it learns."""
     acceptance = Acceptance()
     lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.2, 0.02), acceptance)
-    prospect = Prospect(most, Evidence("model", -1, 0.75), known, n_unread=n_unread)
+    prospect = Prospect(most, START, known, n_unread=n_unread)
     assert 0 < lookahead.plan(10, 100, {MODEL: prospect}).n_draft <= most
     return lookahead, acceptance
 
@@ -241,19 +242,19 @@ def test_behind_text_known_beforehand_without_a_model_nothing_goes_on() -> None:
     assert not put_in(lookahead, SURE)
 
 
-def asked_first(lookahead: AdaptiveLookahead, n_unread: int = 1) -> bool:
-    prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=n_unread)
+def is_asked(lookahead: AdaptiveLookahead) -> bool:
+    prospect = Prospect(1000, START, n_unread=1)
     return lookahead.plan(100, 100, {MODEL: prospect}).drafter is MODEL
 
 
 def test_a_draft_is_asked_where_the_target_has_become_sure_and_no_more_where_it_is_not() -> None:
     """A draft step costs much here: it pays in an easy text only. No draft has to be tried to see it."""
     lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.5, 0.3), Acceptance())
-    seen = [asked_first(lookahead)]
+    seen = [is_asked(lookahead)]
     for lead in (9.0, 0.3, float("inf"), 0.0):
         for _ in range(8):
             lookahead.learn(step([], 0, lead), ())
-        seen.append(asked_first(lookahead))
+        seen.append(is_asked(lookahead))
     assert seen == [False, True, False, True, False]
 
 
@@ -261,7 +262,7 @@ def test_what_is_offered_is_learned_for_texts_as_easy() -> None:
     lookahead, acceptance = begun()
     for _ in range(20):
         lookahead.learn(step([], 0, 3.5), ())
-    assert asked_first(lookahead)
+    assert is_asked(lookahead)
     lookahead.takes(SURE)
     assert [row[:2] for row in acceptance.state["offers"]] == [["model", 3]]
 
@@ -291,7 +292,7 @@ def test_what_was_learned_in_one_answer_helps_the_next() -> None:
 def test_the_room_is_respected() -> None:
     for room in (0, 1, 3):
         lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.0, 0.01), Acceptance())
-        plan = lookahead.plan(10, room, {MODEL: Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)})
+        plan = lookahead.plan(10, room, {MODEL: Prospect(1000, START, n_unread=1)})
         assert plan.n_draft == room
 
 
@@ -309,14 +310,14 @@ def test_behind_forced_text_a_long_prompt_is_not_read_for_nothing(n_unread: int,
     """The four forced tokens are drafted; whether the model goes on is weighed as if it began there."""
     forced = tuple(Evidence("grammar", 0, 0.95) for _ in range(4))
     lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1, read_s=0.05), Acceptance())
-    prospect = Prospect(1000, Evidence("model", -1, 0.75), forced, n_unread=n_unread)
+    prospect = Prospect(1000, START, forced, n_unread=n_unread)
     plan = lookahead.plan(2002, 100, {MODEL: prospect})
     assert plan.drafter is MODEL
     assert (plan.n_draft > 4) is goes_on
 
 
 def test_what_pays_more_is_chosen() -> None:
-    model = Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)
+    model = Prospect(1000, START, n_unread=1)
     for chance, chosen in ((0.1, MODEL), (0.99, SUFFIX)):
         known = tuple(Evidence("suffix", level, chance) for level in range(8))
         lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1), Acceptance())
@@ -327,20 +328,20 @@ def test_a_drafter_that_would_have_been_right_is_asked_and_one_that_would_have_b
     unsure, sure = Evidence("suffix", 0, 0.3), Evidence("suffix", 1, 0.9)
     lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.5, 0.1), Acceptance())
 
-    def is_asked(evidence: Evidence) -> bool:
+    def pays(evidence: Evidence) -> bool:
         prospect = Prospect(1, evidence, (evidence,))
         return lookahead.plan(10, 100, {SUFFIX: prospect}).drafter is SUFFIX
 
-    assert (is_asked(unsure), is_asked(sure)) == (False, True)
+    assert (pays(unsure), pays(sure)) == (False, True)
     lookahead.learn(step([], 0), [(unsure, True)] * 20)
-    assert is_asked(unsure)
+    assert pays(unsure)
     lookahead.learn(step([], 0), [(sure, False)] * 20)
-    assert not is_asked(sure)
+    assert not pays(sure)
 
 
 def test_a_plan_says_what_is_expected() -> None:
     lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.05, 0.05), Acceptance())
-    prospect = Prospect(1000, Evidence("model", -1, 0.75), n_unread=1)
+    prospect = Prospect(1000, START, n_unread=1)
     assert lookahead.plan(10, 100, {MODEL: prospect}).reason.startswith("expected ")
     assert lookahead.plan(10, 100, {}).reason == "nothing to draft"
     dear = AdaptiveLookahead(MOST_ADAPTIVE, costs(1.0, 1.0), Acceptance())

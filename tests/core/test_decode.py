@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ class Listening(EveryStep):
         super().__init__(k)
         self.heard: list[tuple[Evidence, bool]] = []
 
-    def learn(self, step: Step, hindsight: Iterable[tuple[Evidence, bool]]) -> None:
+    def learn(self, step: Step, hindsight: Sequence[tuple[Evidence, bool]]) -> None:
         super().learn(step, hindsight)
         self.heard += hindsight
 

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from specdesk.core import decode as decode_module
-from specdesk.core import target_pass, verify
+from specdesk.core import verify
 from specdesk.core.acceptance import Acceptance, Evidence
 from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.constraint import Constraint, DeadEnd
@@ -30,7 +30,8 @@ from specdesk.core.lookahead import Lookahead
 from specdesk.core.names import RuleName
 from specdesk.core.rules import Rule
 from specdesk.core.sampling import SamplerName, Sampling
-from specdesk.core.verify import DraftToken, TargetAt
+from specdesk.core.target_pass import PassRows
+from specdesk.core.verify import DraftToken
 from specdesk.core.warp import Distribution, warp
 from tests.toy.costs import costs
 from tests.toy.drafters import OneHot
@@ -364,25 +365,35 @@ def test_penalties_from_another_text_are_seen(monkeypatch: pytest.MonkeyPatch, r
     sampling = SAMPLINGS["penalised"]
     expected = joint_law(target(), PROMPT, sampling, N_TOKENS)
 
-    def stale(rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, *_: object) -> TargetAt:
-        text = committed if fault == "drafts unseen" else [*committed, *(draft.token for draft in drafts)]
-        return lambda row: law.at(rows[row], text)
+    class Stale(PassRows):
+        def __init__(
+            self, rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary
+        ) -> None:
+            super().__init__(rows, committed, drafts, law, vocabulary)
+            text = committed if fault == "drafts unseen" else [*committed, *(draft.token for draft in drafts)]
+            self.stale: Callable[[int], Distribution] = lambda row: law.at(rows[row], text)
 
-    monkeypatch.setattr(decode_module, "row_laws", stale)
+        def at(self, row: int) -> Distribution:
+            return self.stale(row)
+
+    monkeypatch.setattr(decode_module, "PassRows", Stale)
     found, _ = law(rule, "model", sampling, 2)
     assert max(abs(found[path] - p) for path, p in expected.items()) > 1e-3
 
 
 def test_a_bonus_row_that_is_not_warped_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    laws = target_pass.row_laws
+    class RawBonus(PassRows):
+        def __init__(
+            self, rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary
+        ) -> None:
+            super().__init__(rows, committed, drafts, law, vocabulary)
+            self.bonus = len(drafts), warp(rows[len(drafts)], SAMPLINGS["open"])
 
-    def raw_bonus(
-        rows: Logits, committed: list[int], drafts: list[DraftToken], law: Law, vocabulary: Vocabulary, dead: set[int]
-    ) -> TargetAt:
-        at = laws(rows, committed, drafts, law, vocabulary, dead)
-        return lambda row: warp(rows[row], SAMPLINGS["open"]) if row == len(drafts) else at(row)
+        def at(self, row: int) -> Distribution:
+            number, raw = self.bonus
+            return raw if row == number else super().at(row)
 
-    monkeypatch.setattr(decode_module, "row_laws", raw_bonus)
+    monkeypatch.setattr(decode_module, "PassRows", RawBonus)
     found, _ = law(RuleName.BLOCK, "model", SAMPLINGS["warped"], 1)
     expected = joint_law(target(), PROMPT, SAMPLINGS["warped"], N_TOKENS)
     assert max(abs(found.get(path, 0.0) - p) for path, p in expected.items()) > 1e-3

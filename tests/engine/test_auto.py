@@ -42,7 +42,7 @@ def steps(events: Sequence[Event]) -> list[Step]:
 
 
 def trace(engine: Engine, options: AnswerOptions) -> list[tuple[str | None, int, tuple[int, ...], str]]:
-    """What E7 calls the accept/reject trace: everything about the steps but their times."""
+    """The accept/reject trace: everything about the steps but their times."""
     return [
         (step.drafter, step.lookahead, tuple(token.id for token in step.tokens), step.reason)
         for step in steps(list(engine.chat(ASKED, options)))
@@ -186,8 +186,8 @@ def test_what_was_learned_is_kept_for_the_next_run(quantized_pair: TinyPair, mon
         assert engine._session._acceptance.state == learned
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"counts": 3}'])
-def test_damaged_experience_is_as_good_as_none(quantized_pair: TinyPair, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["text", [], {"counts": 3}, {"counts": [["model"]]}], ids=str)
+def test_damaged_experience_is_as_good_as_none(quantized_pair: TinyPair, damage: object) -> None:
     with opened(quantized_pair) as engine:
         list(engine.chat(ASKED, replace(AUTO, lookahead=None)))
     profiles = Profiles(profiles_dir(), lambda _: None)

@@ -55,7 +55,8 @@ class Drafter(Protocol):
     def hindsight(self, committed: Sequence[int]) -> Sequence[tuple[Evidence, bool]]:
         """Of tokens of the answer written since it was last asked this: what it could have said, and if it was right.
 
-        Only of those that it did not propose, and only if knowing it takes no draw.
+        Only of those that it did not propose, and only if knowing it takes no draw. Asked once a step has settled; a
+        drafter may read the text for it that it would else read for its next prospect.
         """
 
     def settle(self, length: int) -> None:
