@@ -154,7 +154,7 @@ class AdaptiveLookahead:
                 tokens += weight * gains[n]
                 seconds += weight * spent_s[n]
         pace = tokens / seconds
-        # Reading what was missed pays if the tokens to come save as much time.
+        # Reading what was missed is for all tokens to come.
         left = min(room + 1, max(_EXPECTED, self._n_written))
         if invests and left * (plain_s - 1.0 / pace) < _RETURN * read_s:
             return _Outlook(0.0, 0)
