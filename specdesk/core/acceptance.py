@@ -26,6 +26,8 @@ _FOLLOW_WEIGHT: Final = 1 / 12
 """Of one token in the mean acceptance of what follows tokens like the one before it."""
 _GOOD_FAITH: Final = 4.0
 """Tokens of a source that are taken to have stood as expected, before any was tested."""
+_WORTH_FAITH: Final = 8.0
+"""The same for all of a source's tokens in all answers."""
 _RECORD_MEMORY: Final = 0.98
 """What is left of a test in a source's record after the next one."""
 _PRIOR_OFFERS: Final = 4.0
@@ -60,6 +62,15 @@ class _Counts:
     tested: float
 
 
+_NO_COUNTS: Final = _Counts(0.0, 0.0)
+
+
+def _count(counts: _Counts, accepted: float, tested: float) -> None:
+    fading = _MEMORY / max(_MEMORY, counts.tested + tested)
+    counts.accepted = fading * counts.accepted + accepted
+    counts.tested = fading * counts.tested + tested
+
+
 @dataclass(slots=True)
 class Acceptance:
     """Learned online from the tokens that were offered and tested, and nothing else: same tokens, same estimates.
@@ -71,6 +82,7 @@ class Acceptance:
     _follow: dict[tuple[Evidence, int], float] = field(default_factory=dict)
     _means: dict[tuple[str, int], float] = field(default_factory=dict)
     _offers: dict[tuple[str, int], dict[Evidence, float]] = field(default_factory=dict)
+    _sources: dict[str, _Counts] = field(default_factory=dict)
     _records: dict[str, _Counts] = field(default_factory=dict, compare=False)
 
     @property
@@ -78,6 +90,7 @@ class Acceptance:
         """What was learned for good, as JSON data."""
         return {
             "counts": [[*evidence, one.accepted, one.tested] for evidence, one in self._counts.items()],
+            "sources": [[source, one.accepted, one.tested] for source, one in self._sources.items()],
             "follow": [[*evidence, ease, mean] for (evidence, ease), mean in self._follow.items()],
             "means": [[source, ease, mean] for (source, ease), mean in self._means.items()],
             "offers": [
@@ -97,6 +110,7 @@ class Acceptance:
                 (source, _ease(ease)): {_evidence(*key): _weight(weight) for *key, weight in seen}
                 for source, ease, seen in state["offers"]
             },
+            {source: _counted(a, t) for source, a, t in state["sources"]},
         )
 
     def begin(self) -> None:
@@ -124,7 +138,7 @@ class Acceptance:
         rate, source = self._rate(offered), offered.source
         follow = self._mean_after(before, ease)
         self._follow[before, ease] = follow + _FOLLOW_WEIGHT * (rate - follow)
-        mean = self._means.get((source, ease), EXPECTED[ease])
+        mean = self._means.get((source, ease), EXPECTED[ease] * self._worth(source))
         self._means[source, ease] = mean + _FOLLOW_WEIGHT * (rate - mean)
         if before.level < 0:
             seen = self._offers.setdefault((source, ease), {})
@@ -137,17 +151,25 @@ class Acceptance:
         records = self._records.setdefault(evidence.source, _Counts(_GOOD_FAITH, _GOOD_FAITH))
         records.accepted = _RECORD_MEMORY * records.accepted + (1.0 - _RECORD_MEMORY) * _GOOD_FAITH + accepted
         records.tested = _RECORD_MEMORY * records.tested + (1.0 - _RECORD_MEMORY) * _GOOD_FAITH + self._rate(evidence)
-        counts = self._counts.setdefault(evidence, _Counts(_PRIOR_WEIGHT * evidence.guess, _PRIOR_WEIGHT))
-        fading = min(1.0, _MEMORY / (counts.tested + 1.0))
-        counts.accepted = fading * counts.accepted + accepted
-        counts.tested = fading * counts.tested + 1.0
+        _count(self._counts.setdefault(evidence, _Counts(0.0, 0.0)), accepted, 1.0)
+        _count(self._sources.setdefault(evidence.source, _Counts(0.0, 0.0)), accepted, evidence.guess)
 
     def _rate(self, evidence: Evidence) -> float:
-        counts = self._counts.get(evidence)
-        return evidence.guess if counts is None else counts.accepted / counts.tested
+        guess = evidence.guess * self._worth(evidence.source)
+        counts = self._counts.get(evidence, _NO_COUNTS)
+        return (counts.accepted + _PRIOR_WEIGHT * guess) / (counts.tested + _PRIOR_WEIGHT)
 
     def _mean_after(self, evidence: Evidence, ease: int) -> float:
-        return self._follow.get((evidence, ease), self._means.get((evidence.source, ease), EXPECTED[ease]))
+        known = self._follow.get((evidence, ease), self._means.get((evidence.source, ease)))
+        return EXPECTED[ease] * self._worth(evidence.source) if known is None else known
+
+    def _worth(self, source: str) -> float:
+        """How many tokens ever stood of those that were to stand by the source's first guesses, at most all.
+
+        One that is never right is found out by all of its tests together, long before each of its evidences is.
+        """
+        counts = self._sources.get(source, _NO_COUNTS)
+        return min(1.0, (counts.accepted + _WORTH_FAITH) / (counts.tested + _WORTH_FAITH))
 
     def _trust(self, source: str) -> float:
         """How many tokens of this answer stood of those that were to stand, at most all."""
@@ -166,10 +188,17 @@ def _ease(value: int) -> int:
     return int(value)
 
 
+def _counted(accepted: float, tested: float) -> _Counts:
+    """What was counted, as it was kept. More may have been accepted than was expected."""
+    if not 0 <= accepted <= 2 * _MEMORY:
+        raise ValueError(f"no number of tokens: {accepted}")
+    return _Counts(float(accepted), _weight(tested))
+
+
 def _share(accepted: float, tested: float) -> _Counts:
     if accepted > tested:
         raise ValueError(f"{accepted} accepted of {tested}")
-    return _Counts(_weight(accepted), _weight(tested))
+    return _counted(accepted, tested)
 
 
 def _chance(value: float) -> float:

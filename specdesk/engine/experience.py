@@ -9,7 +9,7 @@ from specdesk.engine.machine import model_identity
 from specdesk.engine.profiles import Profiles
 
 _KIND = "acceptance"
-_VERSION = 2
+_VERSION = 3
 """Raised when evidence comes to mean something else: what was learned of it before is then of no use."""
 
 

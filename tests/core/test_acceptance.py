@@ -66,8 +66,29 @@ def test_a_good_record_does_not_excuse_a_bad_stretch() -> None:
 
 def test_each_answer_starts_in_good_faith() -> None:
     acceptance = taught(0, 5)
+    before = acceptance.of(LOW)
     acceptance.begin()
-    assert acceptance.of(LOW) == LOW.guess
+    assert before < acceptance.of(LOW) < LOW.guess
+
+
+def test_a_source_that_is_never_right_is_found_out_by_all_its_tokens_together() -> None:
+    """Each evidence is seen three times only, the one asked about never."""
+    acceptance = Acceptance()
+    for level in range(12):
+        for _ in range(3):
+            acceptance.learn(Evidence("model", 20 + level, 0.5), accepted=False)
+    acceptance.begin()
+    assert acceptance.of(HIGH) < 0.4 * HIGH.guess
+    assert acceptance.after(HIGH, 4) < 0.4 * EXPECTED[4]
+    assert acceptance.of(OTHER) == OTHER.guess
+
+
+def test_a_source_that_is_right_as_often_as_it_says_is_believed() -> None:
+    acceptance = Acceptance()
+    for i in range(200):
+        acceptance.learn(LOW, accepted=i % 2 == 0)
+    acceptance.begin()
+    assert acceptance.of(HIGH) == pytest.approx(HIGH.guess, abs=0.03)
 
 
 def test_offers_are_those_seen_behind_a_start() -> None:
@@ -154,6 +175,7 @@ def test_it_survives_being_written_down() -> None:
 
 GOOD: dict[str, Any] = {
     "counts": [["model", 5, 0.9, 1.0, 2.0]],
+    "sources": [["model", 1.0, 1.8]],
     "follow": [["model", 5, 0.9, 4, 0.8]],
     "means": [["model", 4, 0.8]],
     "offers": [["model", 4, [["model", 5, 0.9, 1.0]]]],
@@ -185,6 +207,7 @@ def test_a_record_as_it_is_kept_is_read() -> None:
         *(GOOD | {"means": [["model", 4, mean]]} for mean in (50.0, -1.0)),
         *(GOOD | {"means": [["model", ease, 0.8]]} for ease in (-1, EASIEST + 1, 2.5, "4")),
         *(GOOD | {"offers": [["model", 4, [["model", 5, 0.9, weight]]]]} for weight in (1e308, 0.0, float("nan"))),
+        *(GOOD | {"sources": [["model", accepted, 1.8]]} for accepted in (-1.0, 1e308, float("nan"))),
         GOOD | {"means": {"model": 0.8}},
     ],
 )
