@@ -109,6 +109,7 @@ class AdaptiveLookahead:
         """Count what was written, and learn from what was tested or would have been."""
         self._n_written += len(step.tokens)
         self._ease.saw(step.tokens)
+        self._acceptance.wrote(len(step.tokens))
         stood = [token.outcome is Outcome.ACCEPTED for token in step.drafted if token.outcome is not Outcome.IGNORED]
         for evidence, accepted in zip(self._trail, stood, strict=False):
             self._acceptance.learn(evidence, accepted=accepted)

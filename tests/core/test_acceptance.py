@@ -58,10 +58,32 @@ def test_trust_is_in_what_is_yet_to_be_offered_too() -> None:
 
 
 def test_a_good_record_does_not_excuse_a_bad_stretch() -> None:
-    acceptance = taught(400, 0)
-    for _ in range(20):
-        acceptance.learn(HIGH, accepted=False)
+    acceptance = Acceptance()
+    for accepted in [True] * 400 + [False] * 20:
+        acceptance.wrote(1)
+        acceptance.learn(HIGH, accepted=accepted)
     assert acceptance.of(LOW) < 0.8 * LOW.guess
+
+
+def test_what_a_source_did_counts_less_the_longer_the_answer_goes_on() -> None:
+    """A source that was given up is not tested, and has nothing else to be believed again by."""
+    acceptance = taught(0, 5)
+    trust = [acceptance.of(LOW)]
+    for _ in range(4):
+        acceptance.wrote(30)
+        trust.append(acceptance.of(LOW))
+    assert trust == sorted(set(trust))
+    acceptance.begin()
+    assert trust[-1] == pytest.approx(acceptance.of(LOW), rel=0.2)
+    assert trust[-1] < acceptance.of(LOW)
+
+
+def test_tokens_of_one_step_count_like_as_many_steps() -> None:
+    one, many = taught(0, 5), taught(0, 5)
+    one.wrote(7)
+    for _ in range(7):
+        many.wrote(1)
+    assert one.of(LOW) == pytest.approx(many.of(LOW))
 
 
 def test_each_answer_starts_in_good_faith() -> None:

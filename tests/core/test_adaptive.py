@@ -268,6 +268,15 @@ def test_a_draft_is_asked_where_the_target_has_become_sure_and_no_more_where_it_
     assert seen == [False, True, False, True, False]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bad_start_does_not_have_a_good_draft_given_up_for_the_whole_answer(seed: int) -> None:
+    """One wrong token makes it not worth asking here, and a draft that is not asked cannot do better."""
+    offered = Evidence("model", 2, 0.8)
+    run = answer(costs(0.4, 0.25), lambda i: (offered, 0.0 if i < 6 else 0.95), seed=seed)
+    assert run.drafted[:10] == [1] + [0] * 9
+    assert run.seconds < 150
+
+
 def test_what_is_offered_is_learned_for_texts_as_easy() -> None:
     lookahead, acceptance = begun()
     for _ in range(20):
