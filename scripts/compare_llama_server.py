@@ -41,7 +41,7 @@ from specdesk.cli.interrupts import stopping
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import Engine, Message, StopFlag, native_output
-from specdesk.engine.weights import check_gguf
+from specdesk.engine.gguf import check_gguf
 from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError, UsageError
 from specdesk.paths import builds_dir
 from specdesk.settings import EngineSettings

@@ -18,6 +18,7 @@ from specdesk.core.law import Law
 from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import find_pair_costs
 from specdesk.engine.experience import Experience
+from specdesk.engine.gguf import check_gguf
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.invariance import Invariance, find_invariance
 from specdesk.engine.llama import LlamaLM
@@ -30,7 +31,7 @@ from specdesk.engine.session import UNMEASURED, AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
 from specdesk.engine.tuning.tuned import UNDO, Tuned
-from specdesk.engine.weights import Weights, check_gguf
+from specdesk.engine.weights import Weights
 from specdesk.errors import ModelError, UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings

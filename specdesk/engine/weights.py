@@ -12,6 +12,7 @@ from specdesk.engine.native_log import native_log
 
 import llama_cpp  # isort: skip
 from specdesk.core.interrupted import Interrupted
+from specdesk.engine.gguf import check_gguf
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
 from specdesk.errors import ModelError
@@ -72,27 +73,6 @@ class Weights:
 def supports_gpu() -> bool:
     """Whether this build of llama.cpp can put layers on a GPU."""
     return bool(llama_cpp.llama_supports_gpu_offload())
-
-
-def check_gguf(path: Path) -> None:
-    """Refuse early, and in plain words, what llama.cpp would refuse at length. Raises ModelError."""
-    try:
-        if path.is_dir():
-            raise ModelError(f"{path} is a folder", "name a .gguf file in it")
-        if path.exists() and not path.is_file():
-            raise ModelError(f"{path} is no regular file", "a pipe or a device cannot be loaded")
-        with path.open("rb") as file:
-            head = file.read(24)
-    except FileNotFoundError:
-        raise ModelError(
-            f"there is no file {path}", "check the path, or fetch a pair with: specdesk download"
-        ) from None
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
-    if head[:4] != b"GGUF":
-        raise ModelError(f"{path} is not a GGUF file", "it does not begin with the letters GGUF")
-    if len(head) < 24:
-        raise ModelError(f"{path} is cut off inside its header ({len(head)} bytes)", "download it again")
 
 
 def _check_generates_text(model: Any, path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from specdesk.engine.gguf import check_gguf
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.tuning.draft_files import DraftFiles
 from specdesk.engine.tuning.tuned import TunedRecord, TunedRecords
-from specdesk.engine.weights import check_gguf
 from specdesk.errors import StorageError, UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings

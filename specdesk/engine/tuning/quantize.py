@@ -24,9 +24,8 @@ import llama_cpp  # isort: skip
 from rich.filesize import decimal
 
 from specdesk.core.interrupted import Interrupted
+from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.tuning.gguf_tensors import read_tensors
-from specdesk.engine.weights import check_gguf
 from specdesk.errors import ModelError, StorageError
 
 HEADROOM_BYTES: Final = 2**28

@@ -14,11 +14,11 @@ from specdesk.core.costs import PassCosts
 from specdesk.core.tuning import least
 from specdesk.engine.calibrate import TARGET_SIZES
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.gguf import read_tensors
 from specdesk.engine.llama import CacheType
 from specdesk.engine.resolve import Notify, as_given
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.draft_files import FORMATS
-from specdesk.engine.tuning.gguf_tensors import read_tensors
 from specdesk.engine.tuning.kept import Kept
 from specdesk.engine.tuning.lock import alone
 from specdesk.engine.tuning.report import CacheTried, DraftFigures, Measured, Report, worthwhile

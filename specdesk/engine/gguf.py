@@ -1,4 +1,4 @@
-"""What a GGUF file says of its tensors, without loading the model."""
+"""What a GGUF file says of itself, without loading the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from specdesk.engine.native_log import native_log
 import llama_cpp  # isort: skip
 from llama_cpp import _ggml
 
-from specdesk.engine.weights import check_gguf
 from specdesk.errors import ModelError
 
 
@@ -31,6 +30,27 @@ class Tensors:
 
 class _InitParams(ctypes.Structure):
     _fields_ = (("no_alloc", ctypes.c_bool), ("ctx", ctypes.c_void_p))
+
+
+def check_gguf(path: Path) -> None:
+    """Refuse early, and in plain words, what llama.cpp would refuse at length. Raises ModelError."""
+    try:
+        if path.is_dir():
+            raise ModelError(f"{path} is a folder", "name a .gguf file in it")
+        if path.exists() and not path.is_file():
+            raise ModelError(f"{path} is no regular file", "a pipe or a device cannot be loaded")
+        with path.open("rb") as file:
+            head = file.read(24)
+    except FileNotFoundError:
+        raise ModelError(
+            f"there is no file {path}", "check the path, or fetch a pair with: specdesk download"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    if head[:4] != b"GGUF":
+        raise ModelError(f"{path} is not a GGUF file", "it does not begin with the letters GGUF")
+    if len(head) < 24:
+        raise ModelError(f"{path} is cut off inside its header ({len(head)} bytes)", "download it again")
 
 
 def read_tensors(path: Path) -> Tensors:
