@@ -12,6 +12,7 @@ from pathlib import Path
 
 import llama_cpp
 import numpy as np
+import psutil
 import pytest
 from gguf import GGMLQuantizationType
 
@@ -267,3 +268,28 @@ class TestFilesThatAreNoModels:
         monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda _model, _params: None)
         with pytest.raises(ModelError, match=r"no context of 4000000 tokens for target.gguf"):
             open_lm(tiny_pair.target, n_ctx=4_000_000)
+
+
+class TestMemory:
+    """A file that is mapped and laid out anew as well would take its size twice."""
+
+    @pytest.mark.parametrize(
+        ("quantization", "repack", "mapped"),
+        [
+            (GGMLQuantizationType.F32, True, True),
+            (GGMLQuantizationType.Q4_0, True, False),
+            (GGMLQuantizationType.Q4_0, False, True),
+        ],
+    )
+    def test_a_file_is_mapped_unless_it_may_be_laid_out_anew(
+        self, quantization: GGMLQuantizationType, repack: bool, mapped: bool, write_model: WriteModel
+    ) -> None:
+        path = write_model(replace(TARGET, quantization=quantization))
+        with LlamaLM(path, LoadOptions(64, 1, 0, repack=repack), StopFlag()):
+            assert (str(path) in mapped_files()) == mapped
+
+
+def mapped_files() -> set[str]:
+    if not hasattr(psutil.Process, "memory_maps"):
+        pytest.skip("this system does not tell")
+    return {area.path for area in psutil.Process().memory_maps()}
