@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 from specdesk.core.agreement import agreement
@@ -26,7 +27,7 @@ from specdesk.engine.machine import machine
 from specdesk.engine.native_log import native_log
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
-from specdesk.engine.resolve import as_tuned
+from specdesk.engine.resolve import Loading, as_tuned
 from specdesk.engine.session import UNMEASURED, AnswerOptions, Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.template import Message
@@ -119,7 +120,7 @@ class Engine:
             # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
             speculates = settings.speculate and (exact is None or exact.width > 1)
             if loading.draft is not None and speculates and settings.asks_draft:
-                draft = models.enter_context(LlamaLM(loading.draft, loading.draft_options, stop))
+                draft = models.enter_context(_draft(loading.draft, loading, stop))
                 check_pair(target, draft)
             if speculates and settings.measure:
                 measured = _costs(target, draft, profiles, notify)
@@ -219,6 +220,15 @@ def native_output(*, verbose: bool) -> None:
         native_log.show()
     else:
         native_log.hide()
+
+
+def _draft(path: Path, loading: Loading, stop: StopFlag) -> LlamaLM:
+    try:
+        return LlamaLM(path, loading.draft_options, stop)
+    except ModelError as error:
+        if loading.tuned.draft is None:
+            raise
+        raise ModelError(error.message, f"specdesk tune made this file; {UNDO}") from error
 
 
 def _costs(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pytest
 
 from specdesk.core.acceptance import Evidence
-from specdesk.core.candidates import lead
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.decode import Task, _draft_passes
-from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
@@ -388,84 +385,6 @@ def test_a_plain_step_has_no_drafter() -> None:
     assert [step.drafter for step in steps] == ["model", None]
     assert [step.plain for step in steps] == [False, True]
     assert [step.parity for step in steps] == [PARITY[RuleName.REJECTION], PLAIN_PARITY]
-
-
-def test_a_new_answer_keeps_what_the_draft_has_read() -> None:
-    target, draft = toy(), toy()
-    list(events(Task([1, 2, 3, 4], GREEDY, 6), target, draft, 3))
-    drafter = ModelDrafter(draft)
-    drafter.begin([1, 2, 3, 5, 6], Law(GREEDY))
-    assert list(draft.ids) == [1, 2, 3]
-
-
-def test_drafting_goes_on_to_the_last_cell_of_the_draft() -> None:
-    drafter = ModelDrafter(toy(n_ctx=8))
-    drafter.begin([1, 2, 3, 4, 5], Law(GREEDY))
-    prospect = drafter.prospect([1, 2, 3, 4, 5])
-    assert prospect is not None
-    assert (prospect.most, prospect.n_unread) == (4, 5)
-    assert len(list(drafter.propose([1, 2, 3, 4, 5], lambda q, *_: int(q.ids[0])))) == 4
-
-
-def test_a_draft_whose_context_is_full_goes_on_with_the_latter_half() -> None:
-    drafter = ModelDrafter(lm := toy(n_ctx=8))
-    text = [1, 2, 3, 4, 0, 1, 2, 3]
-    drafter.begin(text, Law(GREEDY))
-    prospect = drafter.prospect(text)
-    assert prospect is not None
-    assert (prospect.most, prospect.n_unread) == (5, 4)
-    [first, *_] = drafter.propose(text, lambda q, *_: int(q.ids[0]))
-    assert list(lm.ids[:4]) == text[4:]
-    drafter.settle(len(text))
-    assert list(lm.ids) == text[4:]
-    longer = [*text, first.token]
-    prospect = drafter.prospect(longer)
-    assert prospect is not None
-    assert (prospect.most, prospect.n_unread) == (4, 1)
-
-
-def test_what_is_unread_behind_a_moved_beginning_and_what_a_new_answer_keeps_of_it() -> None:
-    drafter = ModelDrafter(lm := toy(n_ctx=8))
-    text = [1, 2, 3, 4, 0, 1, 2]
-    drafter.begin(text, Law(GREEDY))
-    next(iter(drafter.propose(text, lambda q, *_: int(q.ids[0]))))
-    longer = [*text, 3]
-    prospect = drafter.prospect(longer)
-    assert prospect is not None
-    assert prospect.n_unread == 4
-    next(iter(drafter.propose(longer, lambda q, *_: int(q.ids[0]))))
-    drafter.begin([*longer, 5], Law(GREEDY))
-    assert list(lm.ids) == longer[4:]
-
-
-def test_an_answer_to_another_text_is_drafted_from_its_beginning_again() -> None:
-    drafter = ModelDrafter(lm := toy(n_ctx=8))
-    text = [1, 2, 3, 4, 0, 1, 2, 3]
-    drafter.begin(text, Law(GREEDY))
-    drafter.prospect(text)
-    next(iter(drafter.propose(text, lambda q, *_: int(q.ids[0]))))
-    drafter.begin([5, 6], Law(GREEDY))
-    prospect = drafter.prospect([5, 6])
-    assert prospect is not None
-    assert (prospect.most, prospect.n_unread) == (7, 2)
-    next(iter(drafter.propose([5, 6], lambda q, *_: int(q.ids[0]))))
-    assert list(lm.ids) == [5, 6]
-
-
-@pytest.mark.parametrize(("row", "ahead"), [([1, 5, 3], 2), ([3, 5, 1], 2), ([5, 1], 4), ([1, 5], 4), ([5, 5], 0)])
-def test_the_lead_is_over_the_second_highest(row: list[float], ahead: float) -> None:
-    assert lead(np.array(row, np.float32)) == ahead
-
-
-def test_greedy_drafts_and_drawn_ones_are_judged_apart() -> None:
-    starts = []
-    for sampling in (GREEDY, OPEN):
-        drafter = ModelDrafter(toy())
-        drafter.begin([1, 2], Law(sampling))
-        prospect = drafter.prospect([1, 2])
-        assert prospect is not None
-        starts.append(prospect.start)
-    assert starts[0].source != starts[1].source
 
 
 class Unwilling(EveryStep):

@@ -278,19 +278,6 @@ class SlowMachine:
         self._copied += len(cells)
 
 
-def test_a_record_that_cannot_take_its_place_leaves_no_part_behind(tmp_path: Path) -> None:
-    notices: list[str] = []
-    folder = tmp_path / "profiles"
-    profiles = Profiles(folder, notices.append)
-    profiles.put("costs", {"a": 1}, 1)
-    (path,) = folder.iterdir()
-    path.unlink()
-    path.mkdir()
-    profiles.put("costs", {"a": 1}, 1)
-    assert list(folder.iterdir()) == [path]
-    assert "cannot be kept" in notices[0]
-
-
 def test_what_is_forgotten_is_as_for_the_first_answer_ever(quantized_pair: TinyPair) -> None:
     with opened(quantized_pair) as engine:
         engine._session._acceptance.learn(Evidence("model", 1, 0.5), accepted=True)

@@ -381,6 +381,12 @@ class TestRecord:
         path.write_bytes(path.read_bytes()[:-1])
         assert self.opened(tiny_pair)[0] == "draft.gguf"
 
+    def test_one_that_was_damaged_and_kept_its_length_says_how_to_be_rid_of_it(self, tiny_pair: TinyPair) -> None:
+        (path,) = tuned_dir().iterdir()
+        path.write_bytes(b"GGUF" + bytes(path.stat().st_size - 4))
+        with pytest.raises(ModelError, match=r"tune made this file; specdesk tune --undo"):
+            self.opened(tiny_pair)
+
     @pytest.mark.parametrize(
         "value",
         [
