@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from specdesk.cli.records import step_record
+from specdesk.cli.records import answer_record, step_record
 from specdesk.cli.summary import summary_line
+from specdesk.core.answer import Answer
 from specdesk.core.events import AnswerToken, DraftedToken, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
-from specdesk.engine.client import EngineInfo, ModelInfo
+from specdesk.engine.client import AnswerOptions, EngineInfo, ModelInfo
 
 INFO = EngineInfo(ModelInfo("Big", "big.gguf", 0), ModelInfo("Small", "small.gguf", 0), 256, 1)
 ACCEPTED, REJECTED, IGNORED = Outcome.ACCEPTED, Outcome.REJECTED, Outcome.IGNORED
@@ -63,6 +66,14 @@ def test_a_plain_step_is_compared_with_nothing() -> None:
     assert record["effective_latency_speedup"] is None
     assert record["acceptance_rate"] is None
     assert record["distribution_parity"] == "by nature"
+
+
+def test_every_key_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "records.md").read_text(encoding="utf-8")
+    line = step_record(DRAFTED, tally(PLAIN, DRAFTED), INFO)
+    whole = answer_record(Answer(), None, INFO, AnswerOptions(Sampling(), seed=1))
+    keys = {*line, *line["drafted"][0], *line["written"][0], *whole, *whole["stats"]}
+    assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
 
 
 def test_the_last_line_of_a_slow_answer() -> None:
