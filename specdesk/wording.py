@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from specdesk.core.acceptance import Record
 from specdesk.core.costs import PairCosts
 from specdesk.core.events import StopReason
 from specdesk.core.tally import MIN_TOKENS, Tally
@@ -21,6 +22,8 @@ ENDINGS: Final = {
 _SELDOM: Final = 0.15
 """Draft tokens per token of an answer below which speculation hardly took part."""
 _WIDE: Final = 4
+_POOR: Final = 0.7
+"""Part of what was expected of a draft below which it has a share in why it is not asked."""
 
 
 def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str]:
@@ -38,8 +41,11 @@ def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str
     return [f"exact mode: {reason}, so at most {lookahead} are drafted, not {wanted}"]
 
 
-def seldom_paid(tally: Tally, costs: PairCosts | None) -> str | None:
-    """Why hardly anything was drafted although there is a draft model, in what was measured; None where much was."""
+def seldom_paid(tally: Tally, costs: PairCosts | None, record: Record | None = None) -> str | None:
+    """Why hardly anything was drafted although there is a draft model, in what was measured; None where much was.
+
+    `record` is how the draft model did until now.
+    """
     if costs is None or costs.draft is None or tally.generated_tokens < MIN_TOKENS:
         return None
     if tally.drafted > _SELDOM * tally.generated_tokens:
@@ -49,7 +55,11 @@ def seldom_paid(tally: Tally, costs: PairCosts | None) -> str | None:
     measured = (
         f"a draft step takes {step:.0%} of a plain token's time, a pass over {_WIDE} tokens {wide:.1f} times as much"
     )
-    stood = "" if acceptance(tally) is None else f", and of those drafted {acceptance(tally)} stood"
+    stood = ""
+    if acceptance(tally) is not None:
+        stood = f", and of those drafted {acceptance(tally)} stood"
+    elif record is not None and record.stood < _POOR * record.expected:
+        stood = f", and of earlier drafts {record.stood:.0f} tokens stood where {record.expected:.0f} were expected"
     return f"drafting seldom pays here: {measured}{stood}"
 
 

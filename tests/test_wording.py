@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from specdesk.core.acceptance import Record
 from specdesk.core.costs import PairCosts
 from specdesk.core.events import Outcome
 from specdesk.core.lookahead import most_drafted
@@ -37,6 +38,20 @@ def test_why_hardly_anything_was_drafted_is_said_in_measured_figures() -> None:
     said = seldom_paid(tally_of(10, 1, 100), costs)
     assert said is not None
     assert said.endswith("and of those drafted 1 of 10 (10%) stood")
+
+
+def test_a_draft_that_was_not_asked_for_what_it_did_before_says_so() -> None:
+    costs = PairCosts(flat([1.0, 1.1], (1, 2)), flat([0.02], (1,)))
+    said = seldom_paid(tally_of(0, 0, 100), costs, Record(0.2, 3.4))
+    assert said is not None
+    assert said.endswith("and of earlier drafts 0 tokens stood where 3 were expected")
+    for tally, record in ((tally_of(0, 0, 100), Record(3.0, 3.4)), (tally_of(0, 0, 100), Record(0.0, 0.0))):
+        said = seldom_paid(tally, costs, record)
+        assert said is not None
+        assert "earlier" not in said
+    said = seldom_paid(tally_of(10, 1, 100), costs, Record(0.2, 3.4))
+    assert said is not None
+    assert "earlier" not in said
 
 
 def test_nothing_is_said_where_drafting_took_part_or_there_is_no_draft_model() -> None:

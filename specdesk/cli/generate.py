@@ -68,7 +68,10 @@ def generate(
             print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
         say(summary_line(answer.tally, reason))
-        if options.lookahead is None and (why := seldom_paid(answer.tally, engine.info.costs)) is not None:
+        if (
+            options.lookahead is None
+            and (why := seldom_paid(answer.tally, engine.info.costs, engine.draft_record)) is not None
+        ):
             say(why)
         if options.grammar is not None and reason in (StopReason.LENGTH, StopReason.CONTEXT):
             raise GenerationError("the answer ends before it is complete by the grammar", "raise -n or --ctx")

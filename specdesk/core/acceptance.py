@@ -41,6 +41,15 @@ _UNSEEN: Final = -10
 """Level, with those below it, of offers that are expected though no drafter made them yet."""
 
 
+class Record(NamedTuple):
+    """How a source did in all answers; old tokens fade."""
+
+    stood: float
+    """Tokens that did."""
+    expected: float
+    """Tokens that were to, by the source's first guesses."""
+
+
 class Evidence(NamedTuple):
     """What a drafter can say of one of its tokens. Those with the same evidence are thought equally likely to stand."""
 
@@ -125,6 +134,11 @@ class Acceptance:
     def after(self, evidence: Evidence, ease: int) -> float:
         """The same for a token that has yet to be offered, behind one with this evidence."""
         return self._trust(evidence.source) * self._mean_after(evidence, ease)
+
+    def record(self, source: str) -> Record:
+        """What became of a source's tokens so far."""
+        counts = self._sources.get(source, _NO_COUNTS)
+        return Record(counts.accepted, counts.tested)
 
     def offers(self, source: str, ease: int) -> list[tuple[float, Evidence]]:
         """Evidences with which a first token may be offered, each with its probability."""

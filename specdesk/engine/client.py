@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from specdesk.core.acceptance import Record
 from specdesk.core.agreement import agreement
 from specdesk.core.closeness import Closeness, closeness
 from specdesk.core.costs import PairCosts
@@ -192,6 +193,11 @@ class Engine:
         if session.draft is None or len(prompt) + len(answer) > session.draft.n_ctx:
             return None
         return agreement(session.target, session.draft, prompt, answer, Law(sampling, answer_start=len(prompt)))
+
+    @property
+    def draft_record(self) -> Record | None:
+        """How the draft model did in answers like the last one, earlier runs included; None without a draft model."""
+        return self._session.draft_record
 
     def forget(self) -> None:
         """Draft from here on as for the first answer ever of this pair; the target keeps its cache."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from specdesk.core.acceptance import Acceptance
+from specdesk.core.acceptance import Acceptance, Record
 from specdesk.core.adaptive import AdaptiveLookahead
 from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.costs import Costs, PairCosts
@@ -214,6 +214,11 @@ class Session:
         if self._grammar is not None:
             self._grammar[1].close()
             self._grammar = None
+
+    @property
+    def draft_record(self) -> Record | None:
+        """How the draft model did in answers like the last one; None without a draft model."""
+        return None if self._model is None else self._acceptance.record(self._model.source)
 
     def forget(self) -> None:
         """Draft from here on as for the first answer ever: what was learned is forgotten, the draft's cache empty.

@@ -44,6 +44,11 @@ class ModelDrafter:
         self._first = 0
         """Where in the text the cache begins."""
 
+    @property
+    def source(self) -> str:
+        """What the evidence of this answer's tokens is filed under."""
+        return self._source
+
     def begin(self, committed: Sequence[int], law: Law) -> None:
         """Keep of the cache what a new answer to `committed` can use. Feeds nothing."""
         self._law = law
