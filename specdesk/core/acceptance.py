@@ -22,6 +22,8 @@ _PRIOR_WEIGHT: Final = 6.0
 """Tests that outweigh a drafter's first guess."""
 _MEMORY: Final = 400.0
 """Tests that count at most: older ones fade."""
+_LEAST_GUESS: Final = 0.1
+"""No drafter guesses less: where all of its tokens stand, so many times more are accepted than were expected."""
 _FOLLOW_WEIGHT: Final = 1 / 12
 """Of one token in the mean acceptance of what follows tokens like the one before it."""
 _GOOD_FAITH: Final = 4.0
@@ -212,7 +214,7 @@ def _ease(value: int) -> int:
 
 def _counted(accepted: float, tested: float) -> _Counts:
     """What was counted, as it was kept. More may have been accepted than was expected."""
-    if not 0 <= accepted <= 2 * _MEMORY:
+    if not 0 <= accepted <= _MEMORY / _LEAST_GUESS:
         raise ValueError(f"no number of tokens: {accepted}")
     return _Counts(float(accepted), _weight(tested))
 

@@ -234,7 +234,8 @@ def _draft(path: Path, loading: Loading, stop: StopFlag) -> LlamaLM:
     except ModelError as error:
         if loading.tuned.draft is None:
             raise
-        raise ModelError(error.message, f"specdesk tune made this file; {UNDO}") from error
+        hint = f"specdesk tune made this file; {UNDO}"
+        raise ModelError(error.message, f"{error.hint}; {hint}" if error.hint else hint) from error
 
 
 def _costs(

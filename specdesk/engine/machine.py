@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import platform
 from pathlib import Path
+from typing import Final
 
 import llama_cpp
 from llama_cpp import _ggml
@@ -15,6 +16,7 @@ from specdesk.errors import ModelError
 
 _HEAD = 16 * 2**20
 """More than the metadata and the table of tensors take, which decide what is computed and how."""
+_CHUNK: Final = 2**16
 
 
 def machine() -> dict[str, object]:
@@ -49,8 +51,11 @@ def model_identity(path: Path) -> dict[str, object]:
     Raises ModelError for a file that cannot be read.
     """
     try:
+        digest = hashlib.sha256()
         with path.open("rb") as file:
-            return {"bytes": path.stat().st_size, "head_sha256": hashlib.sha256(file.read(_HEAD)).hexdigest()}
+            for _ in range(_HEAD // _CHUNK):
+                digest.update(file.read(_CHUNK))
+            return {"bytes": path.stat().st_size, "head_sha256": digest.hexdigest()}
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}") from error
 

@@ -30,7 +30,7 @@ _REPACKED: Final = frozenset(
     }
 )
 """Types that llama.cpp has a faster layout for on some CPUs."""
-_REPACKED_ON_ARM: Final = frozenset({llama_cpp.GGML_TYPE_Q8_0})
+_REPACKED_ON_ARM: Final = frozenset({llama_cpp.GGML_TYPE_Q8_0, llama_cpp.GGML_TYPE_Q1_0})
 """And on those alone."""
 
 

@@ -236,3 +236,30 @@ def test_a_record_as_it_is_kept_is_read() -> None:
 def test_damaged_records_are_refused(state: Any) -> None:
     with pytest.raises((ValueError, TypeError, KeyError)):
         Acceptance.from_state(state)
+
+
+@pytest.mark.parametrize(("accepted", "rejected"), [(2000, 0), (1000, 500), (0, 3)])
+def test_whatever_was_learned_is_read_again(accepted: int, rejected: int) -> None:
+    acceptance = taught(accepted, rejected, Evidence("model", 1, 0.3))
+    assert Acceptance.from_state(json.loads(json.dumps(acceptance.state))) == acceptance
+
+
+def test_hundreds_of_tests_are_remembered() -> None:
+    acceptance = taught(300, 0)
+    for _ in range(100):
+        acceptance.learn(HIGH, accepted=False)
+    acceptance.begin()
+    assert acceptance.of(HIGH) == pytest.approx(0.75, abs=0.05)
+
+
+def test_a_share_stays_what_it_is_however_long_it_is_tested() -> None:
+    acceptance = taught(2000, 2000)
+    acceptance.begin()
+    assert acceptance.of(HIGH) == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_mean_of_a_source_that_is_never_right_starts_low() -> None:
+    acceptance = taught(0, 40)
+    acceptance.begin()
+    acceptance.saw(START, HIGH, 4)
+    assert acceptance.after(Evidence("model", 7, 0.9), 4) < 0.4 * EXPECTED[4]

@@ -365,3 +365,28 @@ def test_a_plan_says_what_is_expected() -> None:
     assert lookahead.plan(10, 100, {}).reason == "nothing to draft"
     dear = AdaptiveLookahead(MOST_ADAPTIVE, costs(1.0, 1.0), Acceptance())
     assert dear.plan(10, 100, {MODEL: prospect}).reason == "no draft would pay"
+
+
+@pytest.mark.parametrize("n_accepted", [0, 3, 7])
+def test_what_was_tested_before_fades_by_the_tokens_of_a_step_and_what_it_tests_does_not(n_accepted: int) -> None:
+    learned, expected = Acceptance(), Acceptance()
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1), learned)
+    lookahead.learn(step([], 0), [(SURE, False)] * 5)
+    for _ in range(5):
+        expected.learn(SURE, accepted=False)
+    lookahead.learn(step([True] * n_accepted, n_accepted), [(SURE, False)])
+    expected.wrote(n_accepted + 1)
+    expected.learn(SURE, accepted=False)
+    assert learned.of(UNSURE) == pytest.approx(expected.of(UNSURE), rel=1e-9)
+
+
+def test_the_longer_an_answer_the_more_is_read_for_it() -> None:
+    lookahead = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1, read_s=0.05), Acceptance())
+
+    def is_read() -> bool:
+        return lookahead.plan(2002, 10_000, {MODEL: Prospect(1000, START, n_unread=2000)}).drafter is MODEL
+
+    assert not is_read()
+    for _ in range(1000):
+        lookahead.learn(step([], 0), ())
+    assert is_read()

@@ -384,8 +384,17 @@ class TestRecord:
     def test_one_that_was_damaged_and_kept_its_length_says_how_to_be_rid_of_it(self, tiny_pair: TinyPair) -> None:
         (path,) = tuned_dir().iterdir()
         path.write_bytes(b"GGUF" + bytes(path.stat().st_size - 4))
-        with pytest.raises(ModelError, match=r"tune made this file; specdesk tune --undo"):
+        with pytest.raises(ModelError, match=r"bad GGUF version.*; specdesk tune made this file; specdesk tune --undo"):
             self.opened(tiny_pair)
+
+    def test_a_draft_as_given_that_is_damaged_is_not_said_to_be_tune_s(
+        self, tiny_pair: TinyPair, tmp_path: Path
+    ) -> None:
+        damaged = tmp_path / "damaged.gguf"
+        damaged.write_bytes(b"GGUF" + bytes(1000))
+        with pytest.raises(ModelError, match="bad GGUF version") as caught:
+            Engine(replace(settings_of(tiny_pair), draft=damaged), print, StopFlag())
+        assert "tune" not in str(caught.value)
 
     @pytest.mark.parametrize(
         "value",
