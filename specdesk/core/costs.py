@@ -18,6 +18,8 @@ _OWN_WEIGHT: Final = 1 / 16
 """Of one step in the estimate of our own work."""
 _MOST_SURPRISE: Final = math.log(1.5)
 """A pass that took far longer than expected was held up by something else, and counts as this much longer."""
+_MOST_RELIEF: Final = math.log(8)
+"""Nothing makes a pass take less than it costs: where one did, costs were measured while the machine was busy."""
 _LEAST_S: Final = 1e-9
 _MOST_S: Final = 86_400.0
 """No pass was ever measured to take less than the one or more than the other."""
@@ -100,6 +102,7 @@ class Costs:
         self._target = measured.target
         self._draft = measured.draft
         self._drift = 0.0
+        self._n_seen = 0
         self._sizes: dict[int, float] = {}
         self._draft_size = 0.0
         self._own_s = 0.0
@@ -125,14 +128,20 @@ class Costs:
     def saw_target(self, n: int, depth: int, seconds: float) -> None:
         """A target pass of n tokens took this long."""
         surprise = _surprise(seconds, self.target_s(n, depth))
-        self._drift += _DRIFT_WEIGHT * surprise
+        self._drifts(surprise)
         self._sizes[n] = self._sizes.get(n, 0.0) + _SIZE_WEIGHT * surprise
 
     def saw_draft(self, expected_s: float, seconds: float) -> None:
         """Drafting that by `drafting_s` was to take `expected_s` took this long."""
         surprise = _surprise(seconds, expected_s)
-        self._drift += _DRIFT_WEIGHT * surprise
+        self._drifts(surprise)
         self._draft_size += _SIZE_WEIGHT * surprise
+
+    def _drifts(self, surprise: float) -> None:
+        self._n_seen += 1
+        # The first passes that are faster than measured say so at once: until then a speedup would be overstated.
+        weight = max(_DRIFT_WEIGHT, 1 / self._n_seen) if surprise < 0 else _DRIFT_WEIGHT
+        self._drift += weight * surprise
 
     def saw_own(self, n_tokens: int, seconds: float) -> None:
         """A step's own work beside the models' took this long, for `n_tokens` tokens of the answer."""
@@ -142,4 +151,4 @@ class Costs:
 def _surprise(seconds: float, expected: float) -> float:
     if seconds <= 0 or expected <= 0:
         return 0.0
-    return max(-_MOST_SURPRISE, min(_MOST_SURPRISE, math.log(seconds / expected)))
+    return max(-_MOST_RELIEF, min(_MOST_SURPRISE, math.log(seconds / expected)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from specdesk.core.acceptance import Evidence
@@ -133,12 +133,12 @@ def decode(
                 draft_s=drafted - started,
                 target_s=passed - drafted,
                 step_s=clock() - started,
-                plain_s=None if costs is None else costs.plain_s(depth),
                 n_draft_passes=_draft_passes(prospect, len(offers)),
             )
             lookahead.learn(step, hindsight)
             if costs is not None:
                 _observe(costs, step, depth, prospect)
+                step = replace(step, plain_s=costs.plain_s(depth))
             yield step
             index += 1
     except Interrupted:
