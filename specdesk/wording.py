@@ -23,7 +23,7 @@ _SELDOM: Final = 0.15
 """Draft tokens per token of an answer below which speculation hardly took part."""
 _WIDE: Final = 4
 _POOR: Final = 0.7
-"""Part of what was expected of a draft below which it has a share in why it is not asked."""
+"""Stood / expected below which a draft's record is named as a reason."""
 
 
 def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str]:

@@ -23,15 +23,15 @@ _PRIOR_WEIGHT: Final = 6.0
 _MEMORY: Final = 400.0
 """Tests that count at most: older ones fade."""
 _LEAST_GUESS: Final = 0.1
-"""No drafter guesses less: where all of its tokens stand, so many times more are accepted than were expected."""
+"""No drafter guesses less: at most 1 / this as many tokens stand as were expected."""
 _FOLLOW_WEIGHT: Final = 1 / 12
 """Of one token in the mean acceptance of what follows tokens like the one before it."""
 _GOOD_FAITH: Final = 4.0
 """Tokens of a source that are taken to have stood as expected, before any was tested."""
 _WORTH_FAITH: Final = 5.0
 """The same for all of a source's tokens in all answers."""
-_RECORD_MEMORY: Final = 0.98
-"""What is left of a test in a source's record one token of the answer later. By replay 0.93 to 0.98 are as
+_TRUST_MEMORY: Final = 0.98
+"""What is left of a test in the trust in a source when the answer is one token longer. By replay 0.93 to 0.98 are as
 fast; where tests fade behind other tests only, a bad start has a source given up for the rest of its answer."""
 _PRIOR_OFFERS: Final = 4.0
 """Offers that outweigh what is usual."""
@@ -85,7 +85,8 @@ def _count(counts: _Counts, accepted: float, tested: float) -> None:
 
 @dataclass(slots=True)
 class Acceptance:
-    """Learned online from the tokens that were offered and tested, and nothing else: same tokens, same estimates.
+    """Learned online from the tokens that were offered and tested, and how long ago in the answer: same tokens, same
+    estimates.
 
     What is yet to be offered depends on the ease of the text, a whole number from 0 to EASIEST (`Ease`).
     """
@@ -95,7 +96,7 @@ class Acceptance:
     _means: dict[tuple[str, int], float] = field(default_factory=dict)
     _offers: dict[tuple[str, int], dict[Evidence, float]] = field(default_factory=dict)
     _sources: dict[str, _Counts] = field(default_factory=dict)
-    _records: dict[str, _Counts] = field(default_factory=dict, compare=False)
+    _trusted: dict[str, _Counts] = field(default_factory=dict, compare=False)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class Acceptance:
 
     def begin(self) -> None:
         """A new answer starts: how far each source can be trusted is found out anew, since texts differ."""
-        self._records.clear()
+        self._trusted.clear()
 
     def of(self, evidence: Evidence) -> float:
         """The probability that a token with this evidence stands, if all before it do."""
@@ -165,14 +166,14 @@ class Acceptance:
 
     def wrote(self, n_tokens: int) -> None:
         """The answer went on by so many tokens: what each source did in it counts for less, tested again or not."""
-        left = _RECORD_MEMORY**n_tokens
-        for records in self._records.values():
+        left = _TRUST_MEMORY**n_tokens
+        for records in self._trusted.values():
             records.accepted = left * records.accepted + (1.0 - left) * _GOOD_FAITH
             records.tested = left * records.tested + (1.0 - left) * _GOOD_FAITH
 
     def learn(self, evidence: Evidence, *, accepted: bool) -> None:
         """A token with this evidence was tested."""
-        records = self._records.setdefault(evidence.source, _Counts(_GOOD_FAITH, _GOOD_FAITH))
+        records = self._trusted.setdefault(evidence.source, _Counts(_GOOD_FAITH, _GOOD_FAITH))
         records.accepted += accepted
         records.tested += self._rate(evidence)
         _count(self._counts.setdefault(evidence, _Counts(0.0, 0.0)), accepted, 1.0)
@@ -197,7 +198,7 @@ class Acceptance:
 
     def _trust(self, source: str) -> float:
         """How many tokens of this answer stood of those that were to stand, at most all."""
-        records = self._records.get(source)
+        records = self._trusted.get(source)
         return 1.0 if records is None else min(1.0, records.accepted / records.tested)
 
 

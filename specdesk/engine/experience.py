@@ -10,7 +10,7 @@ from specdesk.engine.profiles import Profiles
 
 _KIND = "acceptance"
 _VERSION = 3
-"""Raised when evidence comes to mean something else: what was learned of it before is then of no use."""
+"""Raised when what is kept, or the evidence it is kept under, comes to mean something else."""
 
 
 class Experience:

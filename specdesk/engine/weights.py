@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,20 +17,16 @@ from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
 from specdesk.errors import ModelError
 
-_REPACKED: Final = frozenset(
-    {
-        llama_cpp.GGML_TYPE_Q4_0,
-        llama_cpp.GGML_TYPE_Q2_K,
-        llama_cpp.GGML_TYPE_Q4_K,
-        llama_cpp.GGML_TYPE_Q5_K,
-        llama_cpp.GGML_TYPE_Q6_K,
-        llama_cpp.GGML_TYPE_IQ4_NL,
-        llama_cpp.GGML_TYPE_MXFP4,
-    }
-)
-"""Types that llama.cpp has a faster layout for on some CPUs."""
-_REPACKED_ON_ARM: Final = frozenset({llama_cpp.GGML_TYPE_Q8_0, llama_cpp.GGML_TYPE_Q1_0})
-"""And on those alone."""
+_LAYOUTS: Final = {
+    "AVX2": ("Q4_0", "Q4_K", "IQ4_NL", "MXFP4"),
+    "AVX512": ("Q2_K",),
+    "AMX_INT8": ("Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"),
+    "NEON": ("Q1_0", "Q4_0", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "MXFP4"),
+    "RISCV_V": ("Q4_0", "Q8_0", "Q2_K", "Q4_K", "IQ4_NL"),
+    "VXE": ("Q4_0",),
+}
+"""Types that llama.cpp may lay out anew, by the feature of the processor, as it prints it, that they are for: what
+ggml-cpu's repack.cpp (ggml_repack_get_optimal_repack_type) and amx/common.h choose."""
 
 
 class Weights:
@@ -103,7 +98,8 @@ def _load_model(path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) 
     params.n_gpu_layers = n_gpu_layers
     params.use_extra_bufts = repack
     if repack and not (n_gpu_layers and supports_gpu()) and _may_be_repacked(path):
-        # A mapped file would stay in memory beside the layout made of it: 1.75 GB for a Q4_K_M file of 1.1 GB.
+        # A mapped file would stay in memory beside the layout made of it: 1.75 GB for a Q4_K_M file of 1.1 GB. With
+        # layers on a GPU most of the file is not kept, and reading it would need room for all of it at once.
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
     go_on = llama_cpp.llama_progress_callback(lambda _part, _data: not stop.is_set())
     params.progress_callback = go_on
@@ -120,10 +116,8 @@ def _load_model(path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) 
 def _may_be_repacked(path: Path) -> bool:
     try:
         types = read_tensors(path).types
-    except ModelError:  # loading says it better
+    except ModelError:  # loading says better what is wrong with the file
         return False
-    return bool(types & (_REPACKED | _REPACKED_ON_ARM if _is_arm() else _REPACKED))
-
-
-def _is_arm() -> bool:
-    return platform.machine().lower() in {"arm64", "aarch64"}
+    features = llama_cpp.llama_print_system_info().decode("utf-8", errors="replace")
+    names = [name for feature, names in _LAYOUTS.items() if f"{feature} = 1" in features for name in names]
+    return any(getattr(llama_cpp, f"GGML_TYPE_{name}") in types for name in names)

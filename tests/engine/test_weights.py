@@ -19,7 +19,8 @@ from specdesk.engine.weights import Weights
 from specdesk.errors import ModelError
 from tests.tiny.gguf_models import TinyPair
 
-X86, ARM = "x86_64", "aarch64"
+X86, ARM = "AVX2 = 1 | AVX512 = 1", "NEON = 1 | DOTPROD = 1"
+AMX = f"{X86} | AMX_INT8 = 1"
 Q = GGMLQuantizationType
 
 
@@ -42,23 +43,23 @@ MAPPED = llama_cpp.llama_model_default_params().load_mode
 
 
 @pytest.mark.parametrize(
-    ("machine", "types", "mapped"),
+    ("features", "types", "mapped"),
     [
-        *((X86, {kind}, False) for kind in (Q.Q4_0, Q.Q2_K, Q.Q4_K, Q.Q5_K, Q.Q6_K, Q.IQ4_NL, Q.MXFP4)),
-        *((X86, {kind}, True) for kind in (Q.F16, Q.BF16, Q.Q8_0, Q.Q4_1, Q.Q5_0, Q.Q3_K)),
-        *((ARM, {kind}, False) for kind in (Q.Q8_0, Q.Q4_K)),
-        ("arm64", {Q.Q8_0}, False),
-        ("ARM64", {Q.Q8_0}, False),
-        (ARM, {Q.Q5_0}, True),
-        (X86, {Q.Q8_0, Q.Q6_K}, False),
+        *((X86, {kind}, False) for kind in (Q.Q4_0, Q.Q4_K, Q.IQ4_NL, Q.MXFP4, Q.Q2_K)),
+        *((X86, {kind}, True) for kind in (Q.F16, Q.BF16, Q.Q8_0, Q.Q4_1, Q.Q5_0, Q.Q5_K, Q.Q6_K)),
+        *((ARM, {kind}, False) for kind in (Q.Q8_0, Q.Q4_K, Q.Q6_K)),
+        *((ARM, {kind}, True) for kind in (Q.Q5_0, Q.Q2_K, Q.BF16)),
+        *((AMX, {kind}, False) for kind in (Q.Q8_0, Q.IQ4_XS, Q.Q2_K)),
+        ("AVX2 = 0", {Q.Q4_0}, True),
+        (X86, {Q.Q4_K, Q.Q6_K}, False),
         (X86, set(), True),
     ],
 )
 def test_what_may_be_laid_out_anew_is_not_mapped(
-    machine: str, types: set[int], mapped: bool, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
+    features: str, types: set[int], mapped: bool, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights, "read_tensors", lambda _: Tensors(frozenset(map(int, types)), 1, 1))
-    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(llama_cpp, "llama_print_system_info", lambda: f"CPU : SSE3 = 1 | {features} |".encode())
     assert (loaded(tiny_pair.target, monkeypatch)[0] == MAPPED) == mapped
 
 
