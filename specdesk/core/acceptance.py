@@ -97,6 +97,7 @@ class Acceptance:
     _offers: dict[tuple[str, int], dict[Evidence, float]] = field(default_factory=dict)
     _sources: dict[str, _Counts] = field(default_factory=dict)
     _trusted: dict[str, _Counts] = field(default_factory=dict, compare=False)
+    _worth_before: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -129,6 +130,7 @@ class Acceptance:
     def begin(self) -> None:
         """A new answer starts: how far each source can be trusted is found out anew, since texts differ."""
         self._trusted.clear()
+        self._worth_before = {source: self._worth(source) for source in self._sources}
 
     def of(self, evidence: Evidence) -> float:
         """The probability that a token with this evidence stands, if all before it do."""
@@ -197,9 +199,15 @@ class Acceptance:
         return min(1.0, (counts.accepted + _WORTH_FAITH) / (counts.tested + _WORTH_FAITH))
 
     def _trust(self, source: str) -> float:
-        """How many tokens of this answer stood of those that were to stand, at most all."""
+        """How many tokens of this answer stood of those that were to stand, at most all.
+
+        What they took from the source's worth is not held against it again.
+        """
         records = self._trusted.get(source)
-        return 1.0 if records is None else min(1.0, records.accepted / records.tested)
+        if records is None:
+            return 1.0
+        lost = min(1.0, self._worth(source) / self._worth_before.get(source, 1.0))
+        return min(1.0, records.accepted / records.tested / lost)
 
 
 def _evidence(source: str, level: int, guess: float) -> Evidence:

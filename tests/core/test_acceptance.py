@@ -24,6 +24,19 @@ def taught(accepted: int, rejected: int, evidence: Evidence = HIGH) -> Acceptanc
     return acceptance
 
 
+def known() -> Acceptance:
+    """A source that kept its promises until now, at another evidence, in a new answer."""
+    acceptance = taught(60, 0, Evidence("model", 9, 0.9))
+    acceptance.begin()
+    return acceptance
+
+
+def failed(acceptance: Acceptance, n: int) -> Acceptance:
+    for _ in range(n):
+        acceptance.learn(HIGH, accepted=False)
+    return acceptance
+
+
 def test_a_drafter_s_guess_holds_until_there_is_experience() -> None:
     assert Acceptance().of(HIGH) == HIGH.guess
     assert Acceptance().after(HIGH, 4) == EXPECTED[4]
@@ -67,7 +80,7 @@ def test_a_good_record_does_not_excuse_a_bad_stretch() -> None:
 
 def test_what_a_source_did_counts_less_the_longer_the_answer_goes_on() -> None:
     """A source that was given up is not tested, and has nothing else to be believed again by."""
-    acceptance = taught(0, 5)
+    acceptance = failed(known(), 5)
     trust = [acceptance.of(LOW)]
     for _ in range(4):
         acceptance.wrote(30)
@@ -78,8 +91,16 @@ def test_what_a_source_did_counts_less_the_longer_the_answer_goes_on() -> None:
     assert trust[-1] < acceptance.of(LOW)
 
 
+def test_a_wrong_token_is_held_against_a_source_once() -> None:
+    """It counts for how far the source is trusted in this answer and for its worth in all of them."""
+    acceptance = Acceptance()
+    acceptance.begin()
+    acceptance.learn(HIGH, accepted=False)
+    assert acceptance.of(LOW) == pytest.approx(LOW.guess * 4 / (4 + HIGH.guess), rel=0.05)
+
+
 def test_tokens_of_one_step_count_like_as_many_steps() -> None:
-    one, many = taught(0, 5), taught(0, 5)
+    one, many = failed(known(), 5), failed(known(), 5)
     one.wrote(7)
     for _ in range(7):
         many.wrote(1)
@@ -87,10 +108,11 @@ def test_tokens_of_one_step_count_like_as_many_steps() -> None:
 
 
 def test_each_answer_starts_in_good_faith() -> None:
-    acceptance = taught(0, 5)
+    acceptance = failed(known(), 5)
     before = acceptance.of(LOW)
     acceptance.begin()
-    assert before < acceptance.of(LOW) < LOW.guess
+    assert before < 0.7 * acceptance.of(LOW)
+    assert acceptance.of(LOW) <= LOW.guess
 
 
 def test_a_source_that_is_never_right_is_found_out_by_all_its_tokens_together() -> None:
