@@ -63,15 +63,15 @@ def generate(
             if output.trace is not None and isinstance(event, Step):
                 output.trace.add(step_record(event, answer.tally, engine.info))
         if output.as_json:
-            data = answer_record(answer, pair, engine.info, options)
+            record = answer_record(answer, pair, engine.info, options)
             # The escapes that Python writes for what an encoding lacks are not those of JSON.
-            print(json.dumps(data, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
+            print(json.dumps(record, ensure_ascii=sys.stdout.encoding.lower() != "utf-8", allow_nan=False))  # noqa: T201
         reason = answer.reason or StopReason.CANCELLED
         say(summary_line(answer.tally, reason))
-        # With a seed, nothing that was learned before had a say.
-        record = None if options.repeatable else engine.draft_record
-        if options.lookahead is None and (why := seldom_paid(answer.tally, engine.info.costs, record)) is not None:
-            say(why)
+        if options.lookahead is None:
+            why = seldom_paid(answer.tally, engine.info.costs, engine.draft_record)
+            if why is not None:
+                say(why)
         if options.grammar is not None and reason in (StopReason.LENGTH, StopReason.CONTEXT):
             raise GenerationError("the answer ends before it is complete by the grammar", "raise -n or --ctx")
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0

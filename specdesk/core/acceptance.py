@@ -169,15 +169,15 @@ class Acceptance:
     def wrote(self, n_tokens: int) -> None:
         """The answer went on by so many tokens: what each source did in it counts for less, tested again or not."""
         left = _TRUST_MEMORY**n_tokens
-        for records in self._trusted.values():
-            records.accepted = left * records.accepted + (1.0 - left) * _GOOD_FAITH
-            records.tested = left * records.tested + (1.0 - left) * _GOOD_FAITH
+        for trusted in self._trusted.values():
+            trusted.accepted = left * trusted.accepted + (1.0 - left) * _GOOD_FAITH
+            trusted.tested = left * trusted.tested + (1.0 - left) * _GOOD_FAITH
 
     def learn(self, evidence: Evidence, *, accepted: bool) -> None:
         """A token with this evidence was tested."""
-        records = self._trusted.setdefault(evidence.source, _Counts(_GOOD_FAITH, _GOOD_FAITH))
-        records.accepted += accepted
-        records.tested += self._rate(evidence)
+        trusted = self._trusted.setdefault(evidence.source, _Counts(_GOOD_FAITH, _GOOD_FAITH))
+        trusted.accepted += accepted
+        trusted.tested += self._rate(evidence)
         _count(self._counts.setdefault(evidence, _Counts(0.0, 0.0)), accepted, 1.0)
         _count(self._sources.setdefault(evidence.source, _Counts(0.0, 0.0)), accepted, evidence.guess)
 
@@ -203,11 +203,11 @@ class Acceptance:
 
         What they took from the source's worth is not held against it again.
         """
-        records = self._trusted.get(source)
-        if records is None:
+        trusted = self._trusted.get(source)
+        if trusted is None:
             return 1.0
         lost = min(1.0, self._worth(source) / self._worth_before.get(source, 1.0))
-        return min(1.0, records.accepted / records.tested / lost)
+        return min(1.0, trusted.accepted / trusted.tested / lost)
 
 
 def _evidence(source: str, level: int, guess: float) -> Evidence:

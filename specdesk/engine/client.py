@@ -196,7 +196,10 @@ class Engine:
 
     @property
     def draft_record(self) -> Record | None:
-        """How the draft model did in answers like the last one, earlier runs included; None without a draft model."""
+        """How the draft model did, as far as it had a say in the last answer: with a seed earlier answers have none.
+
+        None without a draft model.
+        """
         return self._session.draft_record
 
     def forget(self) -> None:

@@ -92,7 +92,11 @@ class Session:
         self._stop = stop
         self._widest = widest
         self._measured = measured
-        self._begin_drafting(acceptance or Acceptance())
+        self._costs: Costs | None = None
+        self._acceptance = acceptance or Acceptance()
+        self._deciding = self._acceptance
+        """What the last answer was drafted by: with a seed, nothing that earlier ones taught."""
+        self._begin_drafting(self._acceptance)
         self._grammar: tuple[str, Grammar] | None = None
         self._closed = False
         self._models = ExitStack()
@@ -198,9 +202,9 @@ class Session:
         most = self._most_drafted(options)
         if options.lookahead is not None or most == 0 or self._measured is None or self._costs is None:
             return FixedLookahead(most)
-        if options.repeatable:
-            return AdaptiveLookahead(most, Costs(self._measured), Acceptance())
-        return AdaptiveLookahead(most, self._costs, self._acceptance)
+        costs = Costs(self._measured) if options.repeatable else self._costs
+        self._deciding = Acceptance() if options.repeatable else self._acceptance
+        return AdaptiveLookahead(most, costs, self._deciding)
 
     def _grammar_of(self, gbnf: str) -> Grammar:
         """The grammar, kept until another one is asked for."""
@@ -217,8 +221,8 @@ class Session:
 
     @property
     def draft_record(self) -> Record | None:
-        """How the draft model did in answers like the last one; None without a draft model."""
-        return None if self._model is None else self._acceptance.record(self._model.source)
+        """How the draft model did, as far as it had a say in the last answer; None without a draft model."""
+        return None if self._model is None else self._deciding.record(self._model.source)
 
     def forget(self) -> None:
         """Draft from here on as for the first answer ever: what was learned is forgotten, the draft's cache empty.
@@ -230,7 +234,7 @@ class Session:
         self._begin_drafting(Acceptance())
 
     def _begin_drafting(self, acceptance: Acceptance) -> None:
-        self._acceptance = acceptance
+        self._acceptance = self._deciding = acceptance
         self._costs = None if self._measured is None else Costs(self._measured)
         self._suffix = SuffixDrafter()
         self._model = None if self.draft is None else ModelDrafter(self.draft)

@@ -278,6 +278,16 @@ class SlowMachine:
         self._copied += len(cells)
 
 
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_earlier_drafts_are_no_reason_where_they_had_no_say(quantized_pair: TinyPair, repeatable: bool) -> None:
+    with opened(quantized_pair) as engine:
+        for _ in range(50):
+            engine._session._acceptance.learn(Evidence("model", 1, 0.5), accepted=False)
+        fold(engine.chat(ASKED, replace(AUTO, repeatable=repeatable)))
+        assert engine.draft_record is not None
+        assert (engine.draft_record.expected >= 25) != repeatable
+
+
 def test_what_is_forgotten_is_as_for_the_first_answer_ever(quantized_pair: TinyPair) -> None:
     with opened(quantized_pair) as engine:
         engine._session._acceptance.learn(Evidence("model", 1, 0.5), accepted=True)
