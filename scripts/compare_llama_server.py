@@ -40,7 +40,7 @@ from specdesk.cli.console import Waiting, report_console, say
 from specdesk.cli.interrupts import stopping
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import Engine, Message, StopFlag, native_output
+from specdesk.engine.client import Engine, Message, StopFlag
 from specdesk.engine.gguf import check_gguf
 from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError, UsageError
 from specdesk.paths import builds_dir
@@ -73,7 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_writable(asked.json, None, asked.prompts, asked.target, asked.draft)
         for model in (asked.target, asked.draft):
             check_gguf(model)
-        native_output(verbose=False)
         # A terminal that is closed must not leave servers behind; nohup does as it says.
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))

@@ -25,6 +25,15 @@ class GenerationError(SpecdeskError):
     exit_code = 1
 
 
+class EngineDiedError(GenerationError):
+    """The process that owns the models is gone; another one can be started."""
+
+    def __init__(self, message: str, hint: str = "", log: tuple[str, ...] = ()) -> None:
+        """`log` are the last lines of what native code said, the last one last."""
+        super().__init__(message, hint)
+        self.log = log
+
+
 class UsageError(SpecdeskError):
     """An argument, a setting or a prompt that cannot be honoured."""
 

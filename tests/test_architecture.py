@@ -21,7 +21,7 @@ def test_import_contracts() -> None:
             ["llama_cpp", "textual", "typer", "huggingface_hub", "jinja2", "rich", "specdesk.errors"],
         ),
         ("specdesk.hub.fetch", ["llama_cpp", "textual", "typer"]),
-        ("specdesk.engine.client", ["textual", "typer", "huggingface_hub"]),
+        ("specdesk.engine.client", ["llama_cpp", "jinja2", "textual", "typer", "huggingface_hub"]),
     ],
 )
 def test_a_room_loads_nothing_foreign(room: str, foreign: list[str]) -> None:

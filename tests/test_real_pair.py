@@ -17,6 +17,7 @@ from specdesk.core.lm import n_common
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message
+from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.proof.prompts import PROMPTS
 from specdesk.settings import EngineSettings
@@ -81,9 +82,9 @@ def test_a_second_turn_reads_only_what_is_new(engine: Engine) -> None:
     assert reason(second) in (StopReason.EOG, StopReason.LENGTH)
 
 
-def test_padding_of_the_vocabulary_is_neither_drafted_nor_written(engine: Engine) -> None:
-    target = engine._session.target
-    assert target.n_vocab == 151_665 < target.vocabulary.n_tokens == 151_936
+def test_padding_of_the_vocabulary_is_neither_drafted_nor_written(real_pair: tuple[Path, Path]) -> None:
+    with LlamaLM(real_pair[0], LoadOptions(64, 1, 0), StopFlag()) as target:
+        assert target.n_vocab == 151_665 < target.vocabulary.n_tokens == 151_936
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def bench(
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
     from specdesk.core.sampling import Sampling
-    from specdesk.engine.client import Engine, StopFlag, native_output
+    from specdesk.engine.client import Engine, StopFlag
 
     try:
         sampling = Sampling(temperature)
@@ -133,13 +133,12 @@ def bench(
     effort = Effort(asked, sampling, seed, lookahead, max_tokens or limits[0], rounds or limits[1])
     check_writable(as_json, html, prompts)
     pair = choose(models)
-    native_output(verbose=verbose)
     stop = StopFlag()
     rows: list[Row] = []
     stopped = False
     with stopping(stop.set), Waiting("loading models ...") as waiting:
         settings = engine_settings(pair, engine, lookahead=lookahead, exact=False)
-        with Engine(settings, say, stop) as loaded:
+        with Engine(settings, say, stop, verbose=verbose) as loaded:
             findings = Findings(effort, loaded.info, machine_facts(loaded), pair.pair)
             try:
                 for row in measure(loaded, effort, lambda at: waiting.now(f"{len(rows)} of {effort.n_answers}: {at}")):

@@ -31,7 +31,7 @@ def chat(
         raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
     from specdesk.cli.models import choose, engine_settings
-    from specdesk.engine.client import Engine, native_output
+    from specdesk.engine.client import Engine
     from specdesk.tui.app import ChatApp
     from specdesk.tui.conversation import ChatOptions
 
@@ -44,7 +44,6 @@ def chat(
         drafter=speculation.drafter,
     )
 
-    native_output(verbose=False)
     app = ChatApp(
         lambda notify, stop: Engine(settings, notify, stop),
         ChatOptions(

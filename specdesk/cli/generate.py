@@ -29,6 +29,8 @@ class Output:
     show_rejected: bool
     as_json: bool
     trace: Trace | None
+    verbose: bool
+    """Whether llama.cpp's own output is shown too."""
 
 
 def generate(
@@ -47,7 +49,7 @@ def generate(
     with ExitStack() as stack:
         stack.enter_context(stopping(stop.set))
         waiting = stack.enter_context(Waiting("loading models ..."))
-        engine = stack.enter_context(Engine(settings, say, stop))
+        engine = stack.enter_context(Engine(settings, say, stop, verbose=output.verbose))
         waiting.end()
         lookahead = engine.info.lookahead(options)
         for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest):

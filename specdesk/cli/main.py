@@ -18,7 +18,7 @@ from specdesk.cli.prove import prove
 from specdesk.cli.run import run
 from specdesk.cli.tune import tune
 from specdesk.core.interrupted import Interrupted
-from specdesk.errors import EXIT_INTERRUPTED, SpecdeskError, StorageError
+from specdesk.errors import EXIT_INTERRUPTED, EngineDiedError, SpecdeskError, StorageError
 
 
 def _version(wanted: bool) -> None:
@@ -69,6 +69,9 @@ def exit_code() -> int:
         code = build_app()(prog_name="specdesk", standalone_mode=False) or 0
         sys.stdout.flush()
     except SpecdeskError as error:
+        if isinstance(error, EngineDiedError):
+            for line in error.log:
+                say(f"llama.cpp: {line}")
         say(str(error))
         code = error.exit_code
     except typer.TyperException as error:

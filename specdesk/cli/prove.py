@@ -50,7 +50,7 @@ def prove(
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
     from specdesk.core.names import DEFAULT_RULE
-    from specdesk.engine.client import Engine, StopFlag, native_output
+    from specdesk.engine.client import Engine, StopFlag
     from specdesk.proof.asking import options
     from specdesk.proof.claims import GREEDY, Claim, Verdict, failed
     from specdesk.proof.run import effort, most_claims
@@ -58,14 +58,13 @@ def prove(
     from specdesk.wording import notes
 
     chosen = choose(models)
-    native_output(verbose=verbose)
     seed = secrets.randbits(32) if seed is None else seed
     stop = StopFlag()
     loaded: dict[str, Any] = {}
 
     def load(exact: bool) -> Engine:
         settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact, measure=False)
-        pair = Engine(settings, say, stop)
+        pair = Engine(settings, say, stop, verbose=verbose)
         drafted = pair.info.lookahead(options(trying, GREEDY, DEFAULT_RULE, 0))
         for note in notes(drafted, wanted=lookahead, widest=pair.info.widest):
             say(note)

@@ -75,13 +75,12 @@ def run(
     from specdesk.cli.grammar import grammar_text
     from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.records import Trace
-    from specdesk.engine.client import AnswerOptions, Message, native_output
+    from specdesk.engine.client import AnswerOptions, Message
 
     constraint = grammar_text(grammar, json_schema)
     # The trace comes first: one that cannot be written is not worth a download, and /dev/stderr is still the user's.
     with Trace(trace) if trace is not None else nullcontext() as tracer:
         chosen = choose(models)
-        native_output(verbose=verbose)
         turns = [Message("system", system)] if system is not None else []
         return generate(
             text if raw else [*turns, Message("user", text)],
@@ -105,7 +104,7 @@ def run(
                 placed=tracer is not None,
                 repeatable=sampling.seed is not None,
             ),
-            Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer),
+            Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer, verbose=verbose),
         )
 
 

@@ -43,15 +43,14 @@ def tune(
     from specdesk.cli.interrupts import stopping
     from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.tuning import print_report
-    from specdesk.engine.client import StopFlag, native_output
-    from specdesk.engine.tuning import tune as tuning
+    from specdesk.engine.client import StopFlag, undo_tuning
+    from specdesk.engine.client import tune as tuned
 
     # To take something back nothing needs to be fetched.
     chosen = choose(replace(models, no_download=True) if undo else models)
-    native_output(verbose=verbose)
     settings = engine_settings(chosen, engine, lookahead=None, exact=False)
     if undo:
-        removed = tuning.undo(settings, say)
+        removed = undo_tuning(settings, say)
         if as_json:
             print(json.dumps({"removed": removed}))  # noqa: T201
         else:
@@ -60,7 +59,7 @@ def tune(
     stop = StopFlag()
     try:
         with stopping(stop.set), Waiting("loading models ...") as waiting:
-            report = tuning.tune(settings, say, waiting.now, stop)
+            report = tuned(settings, say, waiting.now, stop, verbose=verbose)
     except Interrupted:
         say("stopped: nothing was changed")
         return EXIT_INTERRUPTED

@@ -6,8 +6,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from specdesk.cli.console import report_console
-from specdesk.engine.tuning.report import Report
-from specdesk.engine.tuning.tuned import UNDO
+from specdesk.engine.client import UNDO, Report
 
 
 def print_report(report: Report) -> None:

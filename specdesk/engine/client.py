@@ -1,157 +1,75 @@
 """The engine as the other rooms see it: load a pair, ask for answers as events, stop one, close.
 
-Everything that crosses this boundary is a plain record; nothing of llama.cpp does.
+The models live in a process of their own, so that native code cannot take this one with it. Everything that crosses the
+boundary is a plain record; nothing of llama.cpp is loaded here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from specdesk.core.acceptance import Record
-from specdesk.core.agreement import agreement
-from specdesk.core.closeness import Closeness, closeness
-from specdesk.core.costs import PairCosts
+from specdesk.core.closeness import Closeness
 from specdesk.core.events import Event
-from specdesk.core.law import Law
 from specdesk.core.sampling import Sampling
-from specdesk.engine.calibrate import find_pair_costs
-from specdesk.engine.experience import Experience
-from specdesk.engine.gguf import check_gguf
+from specdesk.engine import wire
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
-from specdesk.engine.invariance import Invariance, find_invariance
-from specdesk.engine.llama import LlamaLM
-from specdesk.engine.machine import machine
-from specdesk.engine.native_log import native_log
-from specdesk.engine.pairing import check_pair
-from specdesk.engine.profiles import Profiles
-from specdesk.engine.resolve import Loading, as_tuned
-from specdesk.engine.session import UNMEASURED, AnswerOptions, Session
+from specdesk.engine.info import EngineInfo, ModelInfo
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
+from specdesk.engine.process import EngineBugError, EngineProcess
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.template import Message
-from specdesk.engine.tuning.tuned import UNDO, Tuned
-from specdesk.engine.weights import Weights
-from specdesk.errors import ModelError, UsageError
-from specdesk.paths import profiles_dir
+from specdesk.engine.tuning.report import Report
+from specdesk.engine.tuning.tuned import UNDO
 from specdesk.settings import EngineSettings
 
 __all__ = [
+    "UNDO",
     "AnswerOptions",
     "Closeness",
     "Engine",
+    "EngineBugError",
     "EngineInfo",
     "Message",
     "ModelInfo",
+    "Report",
     "StopFlag",
     "gbnf_of_schema",
-    "native_output",
+    "tune",
+    "undo_tuning",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """A loaded model."""
-
-    name: str
-    file: str
-    n_gpu_layers: int
-    """-1: all."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineInfo:
-    """What runs, and how: the settings as they were honoured."""
-
-    target: ModelInfo
-    draft: ModelInfo | None
-    n_ctx: int
-    n_threads: int
-    exact: Invariance | None = None
-    """What exact mode found and set; None where it is off."""
-    costs: PairCosts | None = None
-    """What passes of the pair cost when that was measured; None where nothing is to be drafted."""
-    tuned: Tuned | None = None
-    """What runs otherwise than given because `specdesk tune` found it faster; None where nothing does."""
-
-    def lookahead(self, options: AnswerOptions) -> int:
-        """At most how many tokens are drafted per pass of an answer: 0 where nothing could draft.
-
-        In exact mode no more than its widest pass holds.
-        """
-        has_draft, measured = self.draft is not None, self.costs is not None
-        return options.most_drafted(has_draft=has_draft, measured=measured, widest=self.widest)
-
-    @property
-    def widest(self) -> int | None:
-        """The most tokens a target pass may have; None: no limit."""
-        return self.exact.width if self.exact is not None else None
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether any layer of either model is on a GPU."""
-        return any(model is not None and model.n_gpu_layers != 0 for model in (self.target, self.draft))
+_Expected = TypeVar("_Expected")
 
 
 class Engine:
-    """A loaded pair. Used from one thread; the stop flag may be set from any."""
+    """A loaded pair. Used from one thread; the stop flag may be set from any.
 
-    def __init__(self, settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag) -> None:
+    Whatever is asked raises EngineDiedError if the process is gone; then this is closed, and another one can be made.
+    """
+
+    def __init__(
+        self, settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag, *, verbose: bool = False
+    ) -> None:
         """Load the models. `notify` gets a line for each setting that could not be honoured as given.
 
-        `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass.
+        `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass. `verbose`
+        shows llama.cpp's own output on standard error.
         Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
         """
-        exact = None
-        profiles = Profiles(profiles_dir(), notify)
-        for path in (settings.target, settings.draft if settings.speculate else None):
-            if path is not None:  # said before the probe takes its time
-                check_gguf(path)
-        loading = as_tuned(settings, profiles, notify)
-        options = loading.target_options
-        if settings.exact:
-            exact = find_invariance(settings.target, options, profiles, notify, stop)
-            options = exact.settings.applied(options)
-        target = draft = measured = None
-        self._experience = None
-        with ExitStack() as models:
-            target = models.enter_context(LlamaLM(settings.target, options, stop))
-            # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
-            speculates = settings.speculate and (exact is None or exact.width > 1)
-            if loading.draft is not None and speculates and settings.asks_draft:
-                draft = models.enter_context(_draft(loading.draft, loading, stop))
-                check_pair(target, draft)
-            if speculates and settings.measure:
-                measured = _costs(target, draft, profiles, notify)
-                self._experience = Experience(settings.target, None if draft is None else draft.path, profiles)
-            models.pop_all()
-        self._session = Session(
-            target,
-            draft,
-            stop,
-            exact.width if exact is not None else None,
-            measured,
-            self._experience.acceptance if self._experience is not None else None,
-        )
-        for notice in _notices(settings.n_ctx, target.weights, draft.weights if draft else None):
-            notify(notice)
-        # Where exact mode found no wider pass, the draft is not loaded, whatever its format.
-        tuned = (loading.tuned if draft is not None else replace(loading.tuned, draft=None)) or None
-        if tuned is not None:
-            notify(f"tuned: {tuned.words}; {UNDO}")
-        if exact is not None and (changes := exact.settings.changes):
-            notify(f"exact mode: {changes}, which its plain decoding does too")
-        self.info = EngineInfo(
-            _info(target),
-            _info(draft) if draft else None,
-            settings.n_ctx,
-            options.n_threads,
-            exact,
-            measured,
-            tuned,
-        )
+        self._process = EngineProcess(stop, verbose=verbose)
+        try:
+            self.info: EngineInfo = self._call(wire.Load(settings), wire.Loaded, notify).info
+        except BaseException:
+            self._process.close()
+            raise
+        self._draft_record: Record | None = None
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
         """Decode the next answer of a conversation, whose last message is the user's.
@@ -159,19 +77,15 @@ class Engine:
         Raises: UsageError for an empty prompt or one that the context cannot hold; ModelError if the template fails;
         GenerationError if llama.cpp fails.
         """
-        if not messages[-1].content.strip():
-            raise UsageError("the prompt is empty")
-        return self._session.answer(self._session.chat_ids(messages), options)
+        return self._answer(wire.Chat(tuple(messages), options))
 
     def complete(self, text: str, options: AnswerOptions) -> Iterator[Event]:
         """Decode what follows `text`, without a chat template. Raises as `chat` does."""
-        if not text:
-            raise UsageError("the prompt is empty")
-        return self._session.answer(self._session.raw_ids(text), options)
+        return self._answer(wire.Complete(text, options))
 
     def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
         """The tokens that ask for the next answer of a conversation. Raises ModelError if the template fails."""
-        return self._session.chat_ids(messages)
+        return self._call(wire.GetPromptIds(tuple(messages)), wire.Ids).value
 
     def closeness(
         self, messages: Sequence[Message], answer: Sequence[int], at: int, tokens: tuple[int, int], width: int
@@ -180,7 +94,8 @@ class Engine:
 
         Raises: ModelError if the template fails; Interrupted if stopped.
         """
-        return closeness(self._session.target, self._session.chat_ids(messages), answer, at, tokens, width)
+        request = wire.GetCloseness(tuple(messages), tuple(answer), at, tokens, width)
+        return self._call(request, wire.ClosenessFound).value
 
     def agreement(self, messages: Sequence[Message], answer: Sequence[int], sampling: Sampling) -> list[float] | None:
         """How likely each token of an answer, given as ids, would be accepted from the draft model, sampled like that.
@@ -188,33 +103,27 @@ class Engine:
         None without a draft model, and for a text that its cache cannot hold.
         Raises: ModelError if the template fails; Interrupted if stopped.
         """
-        session = self._session
-        prompt = session.chat_ids(messages)
-        if session.draft is None or len(prompt) + len(answer) > session.draft.n_ctx:
-            return None
-        return agreement(session.target, session.draft, prompt, answer, Law(sampling, answer_start=len(prompt)))
+        return self._call(wire.GetAgreement(tuple(messages), tuple(answer), sampling), wire.Agreement).value
 
     @property
     def draft_record(self) -> Record | None:
         """How the draft model did, as far as it had a say in the last answer: with a seed earlier answers have none.
 
-        None without a draft model.
+        None without a draft model, and before the first answer has ended.
         """
-        return self._session.draft_record
+        return self._draft_record
 
     def forget(self) -> None:
         """Draft from here on as for the first answer ever of this pair; the target keeps its cache."""
-        self._session.forget()
+        self._call(wire.Forget(), wire.Forgotten)
 
     def machine(self) -> dict[str, object]:
         """The processor, the devices and the build of llama.cpp, as JSON data."""
-        return machine()
+        return self._call(wire.GetMachine(), wire.Machine).value
 
     def close(self) -> None:
-        """Free the models, and keep what was learned of them. May be called twice."""
-        self._session.close()
-        if self._experience is not None:
-            self._experience.keep()
+        """Free the models, keep what was learned of them, and end the process. May be called twice."""
+        self._process.close()
 
     def __enter__(self) -> Self:
         return self
@@ -222,48 +131,89 @@ class Engine:
     def __exit__(self, *_exc: object) -> None:
         self.close()
 
+    def _call(
+        self, request: wire.Request, expected: type[_Expected], notify: Callable[[str], None] = lambda _text: None
+    ) -> _Expected:
+        return _call(self._process, request, expected, notify)
 
-def native_output(*, verbose: bool) -> None:
-    """Decide, once per process, whether llama.cpp's own output is shown on standard error or kept off the terminal."""
-    if verbose:
-        native_log.show()
-    else:
-        native_log.hide()
+    def _answer(self, request: wire.Chat | wire.Complete) -> Iterator[Event]:
+        """The events of the answer. What is wrong with the question is raised here, not at the first event."""
+        number = self._process.ask(request)
+        return self._events(number, self._process.reply())
 
-
-def _draft(path: Path, loading: Loading, stop: StopFlag) -> LlamaLM:
-    try:
-        return LlamaLM(path, loading.draft_options, stop)
-    except ModelError as error:
-        if loading.tuned.draft is None:
+    def _events(self, number: int, reply: wire.Reply) -> Iterator[Event]:
+        try:
+            while not isinstance(reply, wire.Answered):
+                if not isinstance(reply, Event):
+                    raise _unexpected(reply)
+                yield reply
+                if self._process.n_asked != number:
+                    raise ValueError("another question was asked meanwhile")
+                reply = self._process.reply()
+            self._draft_record = reply.draft_record
+        except GeneratorExit:
+            if self._process.n_asked == number:
+                self._process.drop()
             raise
-        hint = f"specdesk tune made this file; {UNDO}"
-        raise ModelError(error.message, f"{error.hint}; {hint}" if error.hint else hint) from error
 
 
-def _costs(
-    target: LlamaLM, draft: LlamaLM | None, profiles: Profiles, notify: Callable[[str], None]
-) -> PairCosts | None:
-    """What passes cost; None, said aloud, where there is no room for the second cache it is measured on."""
+def tune(
+    settings: EngineSettings,
+    notify: Callable[[str], None],
+    progress: Callable[[str], None],
+    stop: StopFlag,
+    *,
+    verbose: bool = False,
+) -> Report:
+    """Try draft formats, thread counts and cache types for the pair, and keep what is fastest for later runs.
+
+    `notify` hears first how long it will take, and what could not be tried; `progress` what is done now. If a number of
+    threads is set, only that is tried. Whatever ends it early leaves everything as it was.
+    Raises: UsageError without a draft, while another one runs, or for a context too small for the prompts; ModelError
+    for files that cannot be loaded or do not fit each other; StorageError if the disk has no room or refuses;
+    Interrupted if stopped.
+    """
+    process = EngineProcess(stop, verbose=verbose)
     try:
-        return find_pair_costs(target, draft, profiles, notify)
-    except ModelError as error:
-        notify(f"what passes cost cannot be measured ({error.message}): {UNMEASURED} tokens are drafted per pass")
-        return None
+        return _call(process, wire.Tune(settings), wire.Tuned, notify, progress).report
+    finally:
+        process.close()
 
 
-def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str]:
-    """What the user should know of these models."""
-    if n_ctx > target.n_ctx_train:
-        yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
-    if draft is not None and draft.n_ctx_train < min(n_ctx, target.n_ctx_train):
-        yield (
-            f"{draft.name} was trained for {draft.n_ctx_train} tokens: where the text is longer it drafts from "
-            f"the last {draft.n_ctx_train // 2} to {draft.n_ctx_train} of it"
-        )
-    if target.chat_template is None:
-        yield f"{target.name} has no chat template: prompts are sent as they are"
+def undo_tuning(settings: EngineSettings, notify: Callable[[str], None]) -> list[str]:
+    """Forget what was tuned for the pair and remove the files made of its draft; returns what was removed, in words.
+
+    Another pair that was tuned with the same draft then says that the file is gone, and uses the one given.
+    Raises: UsageError without a draft, and while another one runs; ModelError for a model that cannot be read;
+    StorageError if the disk refuses.
+    """
+    process = EngineProcess(StopFlag(), verbose=False)
+    try:
+        return _call(process, wire.Untune(settings), wire.Untuned, notify).removed
+    finally:
+        process.close()
 
 
-def _info(lm: LlamaLM) -> ModelInfo:
-    return ModelInfo(lm.weights.name, lm.path.name, lm.options.n_gpu_layers)
+def _call(
+    process: EngineProcess,
+    request: wire.Request,
+    expected: type[_Expected],
+    notify: Callable[[str], None],
+    progress: Callable[[str], None] = lambda _text: None,
+) -> _Expected:
+    """Ask, pass on what is said meanwhile, and return what ends it."""
+    process.ask(request)
+    while True:
+        match process.reply():
+            case wire.Notice(text):
+                notify(text)
+            case wire.Progress(text):
+                progress(text)
+            case reply:
+                if not isinstance(reply, expected):
+                    raise _unexpected(reply)
+                return reply
+
+
+def _unexpected(reply: wire.Reply) -> TypeError:
+    return TypeError(f"the engine said {type(reply).__name__} in answer to another question")

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
+from specdesk.engine.cache_settings import CacheSettings, CacheType, Invariance
+from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
@@ -34,41 +35,6 @@ _MOST_COPIES = 254
 """llama.cpp's limit on sequences is 256."""
 
 _KIND = "exact"
-
-
-@dataclass(frozen=True, slots=True)
-class CacheSettings:
-    """Settings of a target's context that decide which widths are invariant."""
-
-    cache_type_k: CacheType
-    cache_type_v: CacheType
-    repack: bool
-
-    @property
-    def changes(self) -> str:
-        """What is otherwise than by default, in words; empty if nothing is."""
-        caches = [
-            f"{what} are cached as {kind}"
-            for what, kind in (("keys", self.cache_type_k), ("values", self.cache_type_v))
-            if kind is not CacheType.F16
-        ]
-        return " and ".join([*caches, *([] if self.repack else ["weights are not repacked"])])
-
-    def applied(self, options: LoadOptions) -> LoadOptions:
-        """`options` with these settings."""
-        return replace(options, cache_type_k=self.cache_type_k, cache_type_v=self.cache_type_v, repack=self.repack)
-
-
-@dataclass(frozen=True, slots=True)
-class Invariance:
-    """What a probe found."""
-
-    settings: CacheSettings
-    width: int
-    """Every pass of 1 to this many tokens gives the logits, and leaves the cache, of one-token passes; 1: no wider."""
-    n_ctx: int
-    """The context for which that was probed, up to 280,000 tokens of it."""
-
 
 _AS_GIVEN = CacheSettings(CacheType.F16, CacheType.F16, repack=True)
 _MIXED = replace(_AS_GIVEN, cache_type_k=CacheType.Q8_0)
@@ -119,7 +85,7 @@ def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag) -> Invarian
     for settings in choices:
         if best.width == MAX_WIDTH or (best.width > 1 and not settings.repack):
             break
-        width = _widest(path, settings.applied(options), stop)
+        width = _widest(path, options.cached(settings), stop)
         if width > best.width:
             best = replace(best, settings=settings, width=width)
     return best

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
+from specdesk.engine.cache_settings import CacheSettings, CacheType
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.engine.weights import Weights
@@ -28,13 +28,6 @@ N_BATCH = 256
 
 _ABORTED = 2
 """llama_decode's return value when the abort callback stopped it."""
-
-
-class CacheType(StrEnum):
-    """How keys or values are stored in the cache."""
-
-    F16 = "f16"
-    Q8_0 = "q8_0"
 
 
 _GGML_TYPE = {CacheType.F16: llama_cpp.GGML_TYPE_F16, CacheType.Q8_0: llama_cpp.GGML_TYPE_Q8_0}
@@ -56,6 +49,11 @@ class LoadOptions:
     """Whether the cache is to hold no more tokens than the model was trained for, whatever `n_ctx` says."""
     n_sequences: int = 1
     """How many texts the cache can hold beside each other; all but the first only through `LlamaLM.put_cells`."""
+
+    def cached(self, settings: CacheSettings) -> LoadOptions:
+        """The same with these settings of the cache."""
+        k, v = settings.cache_type_k, settings.cache_type_v
+        return replace(self, cache_type_k=k, cache_type_v=v, repack=settings.repack)
 
 
 class LlamaLM:

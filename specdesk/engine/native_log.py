@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable
-from typing import IO, TypeVar
+from typing import TypeVar
 
 # Before llama_cpp: it sets what ggml reads when it is loaded.
 import specdesk.engine.environment  # noqa: F401 # isort: skip
@@ -19,6 +19,8 @@ from llama_cpp import _ggml
 _Result = TypeVar("_Result")
 
 _KEPT_LINES = 200
+_TAIL = 4096
+"""Bytes in which a last line is looked for."""
 _WARNING = 3
 _ERROR = 4
 _CONTINUES = 5
@@ -34,8 +36,7 @@ class NativeLog:
         self._lines: deque[tuple[int, str]] = deque(maxlen=_KEPT_LINES)
         self._open = False
         self._verbose = False
-        self._terminal_fd = 2
-        self._hidden: IO[bytes] | None = None
+        self._kept = False
         # ctypes callbacks die with their Python object, and llama.cpp keeps only the pointer.
         self._log_callback = llama_cpp.llama_log_callback(self._take)
         self._abort_callback = _AbortCallback(self._aborting)
@@ -52,24 +53,17 @@ class NativeLog:
         """From now on pass every line to standard error."""
         self._verbose = True
 
-    def hide(self) -> None:
-        """From now on keep native code off the terminal, also where it writes to file descriptor 2 itself.
+    def keep(self) -> None:
+        """From now on write every line to file descriptor 2, which is a file that this process may cut back.
 
-        Python's own standard error moves to a duplicate of the old descriptor, so only native writers are cut off.
+        Native code that writes to the descriptor itself lands there too, and whoever opened it can read what came last
+        when the process is gone.
         """
-        if self._terminal_fd != 2:
-            return
-        sys.stderr.flush()
-        self._terminal_fd = os.dup(2)
-        self._hidden = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 — lives as long as the process
-        os.dup2(self._hidden.fileno(), 2)
-        stream = os.fdopen(self._terminal_fd, "w", buffering=1, errors="backslashreplace", closefd=False)
-        # Textual draws on sys.__stderr__.
-        sys.stderr = sys.__stderr__ = stream  # type: ignore[misc]
+        self._kept = True
 
     def last_error(self) -> str:
         """The latest line that sounds like a reason; empty if there is none."""
-        return next((text for level, text in reversed(self._lines) if level >= _WARNING), self._last_hidden())
+        return next((text for level, text in reversed(self._lines) if level >= _WARNING), self._last_past_the_log())
 
     def reason(self) -> str:
         """The first error since `clear`: what follows it only says, in other words, that loading failed."""
@@ -78,9 +72,9 @@ class NativeLog:
     def clear(self) -> None:
         """Forget what was kept, so that `reason` and `last_error` speak of what comes next."""
         self._lines.clear()
-        if self._hidden is not None:
-            self._hidden.seek(0)
-            self._hidden.truncate()
+        if self._kept:
+            os.lseek(2, 0, os.SEEK_SET)
+            os.ftruncate(2, 0)
 
     def past_the_log(self, call: Callable[[], _Result]) -> tuple[_Result, str]:
         """What `call` returns, and what it wrote to file descriptor 2, which reaches no terminal then."""
@@ -96,20 +90,20 @@ class NativeLog:
             taken.seek(0)
             return result, taken.read().decode("utf-8", errors="replace")
 
-    def _last_hidden(self) -> str:
-        """The last line native code wrote to the hidden file descriptor 2, past the log."""
-        if self._hidden is None:
+    def _last_past_the_log(self) -> str:
+        """The last line that native code wrote to file descriptor 2 itself, as far as that is kept."""
+        if not self._kept:
             return ""
-        end = self._hidden.seek(0, os.SEEK_END)
-        self._hidden.seek(max(0, end - 4096))
-        lines = self._hidden.read().decode("utf-8", errors="replace").split("\n")
-        self._hidden.seek(0, os.SEEK_END)
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        start = max(0, os.fstat(2).st_size - _TAIL)
+        text = os.pread(2, _TAIL, start).decode("utf-8", errors="replace")
+        tail = [line.strip() for line in text.split("\n")[start > 0 :]]  # the first one may be cut
+        logged = {line.strip() for _level, text in self._lines for line in text.split("\n")}
+        return next((line for line in reversed(tail) if line and line not in logged), "")
 
     def _take(self, level: int, text: bytes, _user_data: object) -> None:
         line = text.decode("utf-8", errors="replace")
-        if self._verbose:
-            os.write(self._terminal_fd, text)
+        if self._verbose or self._kept:
+            os.write(2, text)
         if self._lines and level == _CONTINUES:
             level = self._lines[-1][0]
         if self._open and self._lines:
@@ -119,8 +113,7 @@ class NativeLog:
 
     def _aborting(self, message: bytes) -> None:
         """Last words: the process ends when this returns, and nothing in Python can stop it."""
-        text = message.decode("utf-8", errors="replace").strip()
-        os.write(self._terminal_fd, f"\nspecdesk: llama.cpp stopped the process: {text}\n".encode())
+        os.write(2, b"\n" + message.strip() + b"\n")
 
 
 native_log = NativeLog()

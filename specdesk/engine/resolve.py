@@ -9,7 +9,8 @@ from pathlib import Path
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.llama import LoadOptions
 from specdesk.engine.profiles import Profiles
-from specdesk.engine.tuning.tuned import Tuned, TunedRecord, TunedRecords
+from specdesk.engine.tuning.tuned import Tuned
+from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
 from specdesk.settings import EngineSettings
 

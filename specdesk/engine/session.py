@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from specdesk.core.acceptance import Acceptance, Record
 from specdesk.core.adaptive import AdaptiveLookahead
@@ -17,56 +17,19 @@ from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event
-from specdesk.core.lookahead import FixedLookahead, Lookahead, most_drafted
-from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
+from specdesk.core.lookahead import FixedLookahead, Lookahead
+from specdesk.core.names import DrafterName
 from specdesk.core.rules import rule_of
-from specdesk.core.sampling import Sampling
 from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.template import Message, render
+from specdesk.engine.template import render
 from specdesk.errors import GenerationError, ModelError, UsageError
-
-UNMEASURED = 4
-"""Tokens drafted per pass where as many as pay are wanted and what passes cost is not known."""
 
 _SURELY_FITS = 8
 """Bytes per token up to which a prompt is tokenized without asking how long tokens can be."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerOptions:
-    """How one answer is to be decoded."""
-
-    sampling: Sampling
-    seed: int
-    lookahead: int | None = None
-    """K; 0 is plain decoding, None as many as pay. Less is drafted where `EngineInfo.lookahead` says so."""
-    max_tokens: int | None = None
-    stop_strings: tuple[str, ...] = ()
-    verify: RuleName = DEFAULT_RULE
-    answer: int = 0
-    """Which answer of its conversation this is: another number, other random numbers from the same seed."""
-    n_written: int = 0
-    """Tokens at the end of the prompt that are this answer's own beginning, where one is continued."""
-    grammar: str | None = None
-    """What the answer has to keep to, in llama.cpp's notation (GBNF)."""
-    drafter: DrafterName = DrafterName.CASCADE
-    placed: bool = False
-    """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
-    repeatable: bool = False
-    """Whether what the clock and earlier answers taught is left aside: then drafts depend on the costs as they were
-    measured and on the conversation alone, and the same seed gives the same steps."""
-
-    def most_drafted(self, *, has_draft: bool, measured: bool, widest: int | None) -> int:
-        """How many tokens are drafted per pass at most: none without anything to draft with.
-
-        `has_draft` is whether there is a draft model, `measured` whether it is known what passes cost, `widest` the
-        most tokens of a target pass; None: no limit.
-        """
-        can_draft = has_draft or self.drafter is not DrafterName.MODEL or self.grammar is not None
-        wanted = UNMEASURED if self.lookahead is None and not measured else self.lookahead
-        return most_drafted(wanted, can_draft=can_draft, widest=widest)
 
 
 class Session:

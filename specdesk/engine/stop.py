@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class StopFlag:
@@ -20,14 +22,26 @@ class StopFlag:
         self.function = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
         """A C function that takes `data` and tells whether to stop."""
         self.data = ctypes.cast(self._buffer, ctypes.c_void_p)
+        self._watchers: list[Callable[[], None]] = []
 
     def set(self) -> None:
         """Stop the pass under way, and every one after it."""
         self._buffer[0] = b"!"
+        for told in tuple(self._watchers):
+            told()
 
     def clear(self) -> None:
         """Let passes run again."""
         self._buffer[0] = b"\0"
+
+    @contextmanager
+    def watched(self, told: Callable[[], None]) -> Iterator[None]:
+        """Within: `told` is called each time the flag is set, by the thread that sets it."""
+        self._watchers.append(told)
+        try:
+            yield
+        finally:
+            self._watchers.remove(told)
 
     def is_set(self) -> bool:
         """Whether passes are being stopped."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from specdesk.core.events import DraftedToken, Event, Outcome, PromptRead, Step
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
+from specdesk.engine.loaded import LoadedPair
 from specdesk.errors import UsageError
 from specdesk.settings import EngineSettings
 from tests.tiny.gguf_models import TinyPair
@@ -26,9 +28,12 @@ EFFORT = Effort((HELLO, TALK), Sampling(0.0), 1, 4, 24, 2)
 
 @pytest.fixture
 def engine(quantized_pair: TinyPair) -> Iterator[Engine]:
-    settings = EngineSettings(quantized_pair.target, quantized_pair.draft, 512, n_threads=1)
-    with Engine(settings, lambda _: None, StopFlag()) as engine:
+    with Engine(settings(quantized_pair), lambda _: None, StopFlag()) as engine:
         yield engine
+
+
+def settings(pair: TinyPair) -> EngineSettings:
+    return EngineSettings(pair.target, pair.draft, 512, n_threads=1)
 
 
 def rows_of(engine: Engine, effort: Effort = EFFORT) -> list[Row]:
@@ -68,17 +73,18 @@ def test_modes_take_turns_and_whole_conversations_are_had(engine: Engine) -> Non
 
 
 def test_no_run_finds_anything_warm_but_the_prompt_and_all_find_that(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also behind an answer whose agreement was asked for, which reads all of it with the draft model."""
     seen: list[tuple[int, int, bool]] = []
-    chat = Engine.chat
+    chat = LoadedPair.chat
 
-    def watched(self: Engine, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+    def watched(self: LoadedPair, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
         session = self._session
         assert session.draft is not None
         cached = len(session.draft.ids)
-        learned = bool(session._acceptance._counts or session._suffix._index.text or session._costs._drift)  # type: ignore[union-attr]
+        assert session._costs is not None
+        learned = bool(session._acceptance._counts or session._suffix._index.text or session._costs._drift)
         for event in chat(self, messages, options):
             if isinstance(event, PromptRead) and options.max_tokens != 1 and len(messages) == 1:
                 assert event.n_reused == event.n_read == event.n_total - 1
@@ -86,8 +92,10 @@ def test_no_run_finds_anything_warm_but_the_prompt_and_all_find_that(
                 seen.append((len(messages), cached, learned))
             yield event
 
-    monkeypatch.setattr(Engine, "chat", watched)
-    rows = rows_of(engine)
+    monkeypatch.setattr(LoadedPair, "chat", watched)
+    # In this process, so that its caches can be looked at.
+    with LoadedPair(settings(quantized_pair), lambda _: None, StopFlag()) as pair:
+        rows = rows_of(cast(Engine, pair))
     assert any(row.accepted for row in rows)
     assert len(seen) == len(rows)
     assert [found for found in seen if found[0] == 1] == [(1, 0, False)] * 8
@@ -143,8 +151,7 @@ def test_a_conversation_that_may_not_fit_is_refused_before_anything(engine: Engi
 
 def test_half_an_answer_is_no_row(quantized_pair: TinyPair) -> None:
     stop = StopFlag()
-    settings = EngineSettings(quantized_pair.target, quantized_pair.draft, 512, n_threads=1)
-    with Engine(settings, lambda _: None, stop) as engine:
+    with Engine(settings(quantized_pair), lambda _: None, stop) as engine:
         found = measure(engine, EFFORT, lambda _: None)
         next(found)
         stop.set()

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from specdesk.engine.client import Engine
 from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.settings import EngineSettings
@@ -49,7 +49,7 @@ class OpenEngine(Protocol):
         draft_n_gpu_layers: int | None = None,
         notices: list[str] | None = None,
         stop: StopFlag | None = None,
-    ) -> Engine: ...
+    ) -> LoadedPair: ...
 
 
 @pytest.fixture
@@ -97,9 +97,9 @@ def open_engine() -> Iterator[OpenEngine]:
             draft_n_gpu_layers: int | None = None,
             notices: list[str] | None = None,
             stop: StopFlag | None = None,
-        ) -> Engine:
+        ) -> LoadedPair:
             settings = EngineSettings(target, draft, n_ctx, n_threads, n_gpu_layers, draft_n_gpu_layers)
             said = notices if notices is not None else []
-            return engines.enter_context(Engine(settings, said.append, stop or StopFlag()))
+            return engines.enter_context(LoadedPair(settings, said.append, stop or StopFlag()))
 
         yield opened

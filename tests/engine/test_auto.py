@@ -15,8 +15,10 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.names import DrafterName, RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine import calibrate
-from specdesk.engine.client import AnswerOptions, Engine, Message
 from specdesk.engine.experience import Experience
+from specdesk.engine.loaded import LoadedPair
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
@@ -30,18 +32,20 @@ ASKED = [Message("user", "Name three colours. " * 9)]
 AUTO = AnswerOptions(Sampling(0.8), seed=3, max_tokens=80)
 
 
-def opened(pair: TinyPair, notices: list[str] | None = None, *, exact: bool = False, speculate: bool = True) -> Engine:
+def opened(
+    pair: TinyPair, notices: list[str] | None = None, *, exact: bool = False, speculate: bool = True
+) -> LoadedPair:
     settings = EngineSettings(
         pair.target, pair.draft if speculate else None, 1024, n_threads=1, exact=exact, speculate=speculate
     )
-    return Engine(settings, (notices if notices is not None else []).append, StopFlag())
+    return LoadedPair(settings, (notices if notices is not None else []).append, StopFlag())
 
 
 def steps(events: Sequence[Event]) -> list[Step]:
     return [event for event in events if isinstance(event, Step)]
 
 
-def trace(engine: Engine, options: AnswerOptions) -> list[tuple[str | None, int, tuple[int, ...], str]]:
+def trace(engine: LoadedPair, options: AnswerOptions) -> list[tuple[str | None, int, tuple[int, ...], str]]:
     """The accept/reject trace: everything about the steps but their times."""
     return [
         (step.drafter, step.lookahead, tuple(token.id for token in step.tokens), step.reason)
@@ -123,7 +127,7 @@ def test_measuring_can_be_stopped(quantized_pair: TinyPair) -> None:
             stop.set()
 
     with pytest.raises(Interrupted):
-        Engine(EngineSettings(quantized_pair.target, quantized_pair.draft, 512, n_threads=1), notify, stop)
+        LoadedPair(EngineSettings(quantized_pair.target, quantized_pair.draft, 512, n_threads=1), notify, stop)
     assert not list(profiles_dir().glob("costs-*.json"))
 
 
@@ -161,7 +165,7 @@ def test_text_seen_before_is_drafted_without_a_draft_model(
 ) -> None:
     monkeypatch.setattr(calibrate, "find_costs", cheap_width)
     settings = EngineSettings(quantized_pair.target, None, 1024, n_threads=1)
-    with Engine(settings, lambda _: None, StopFlag()) as engine:
+    with LoadedPair(settings, lambda _: None, StopFlag()) as engine:
         events = list(engine.chat(ASKED, replace(AUTO, sampling=Sampling(0.0), max_tokens=200)))
     assert {step.drafter for step in steps(events)} <= {None, "suffix"}
     assert sum(len(step.drafted) for step in steps(events)) > 0

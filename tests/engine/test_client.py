@@ -13,9 +13,11 @@ from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, S
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
-from specdesk.engine.client import AnswerOptions, Engine, Message
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.llama import LlamaLM
+from specdesk.engine.loaded import LoadedPair
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.engine.weights import supports_gpu
@@ -332,4 +334,4 @@ def test_an_engine_is_closed_on_leaving(tiny_pair: TinyPair, open_engine: OpenEn
         next(events)
     with pytest.raises(ValueError, match="closed"):
         list(events)
-    assert isinstance(engine, Engine)
+    assert isinstance(engine, LoadedPair)

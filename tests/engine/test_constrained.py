@@ -12,7 +12,9 @@ from jsonschema import validate
 from specdesk.core.events import Step, StopReason
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import AnswerOptions, Engine, gbnf_of_schema
+from specdesk.engine.client import gbnf_of_schema
+from specdesk.engine.loaded import LoadedPair
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import GenerationError, UsageError
 from specdesk.settings import EngineSettings
@@ -69,7 +71,7 @@ def test_whatever_the_samplers(tiny_pair: TinyPair, open_engine: OpenEngine, sam
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_exact_mode_writes_the_plain_answer(quantized_pair: TinyPair, temperature: float) -> None:
     settings = EngineSettings(quantized_pair.target, quantized_pair.draft, 1024, n_threads=1, exact=True)
-    with Engine(settings, lambda _: None, StopFlag()) as engine:
+    with LoadedPair(settings, lambda _: None, StopFlag()) as engine:
         for seed in range(3):
             options = replace(OPTIONS, sampling=Sampling(temperature), seed=seed, verify=RuleName.COUPLED)
             plain = fold(engine.complete("Book: ", replace(options, lookahead=0))).token_ids

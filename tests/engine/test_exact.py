@@ -11,8 +11,11 @@ import pytest
 
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import AnswerOptions, Engine, Message
-from specdesk.engine.invariance import MAX_WIDTH, Invariance, find_invariance
+from specdesk.engine.cache_settings import Invariance
+from specdesk.engine.invariance import MAX_WIDTH, find_invariance
+from specdesk.engine.loaded import LoadedPair
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from specdesk.settings import EngineSettings
@@ -23,12 +26,12 @@ GREEDY = AnswerOptions(Sampling(0.0), seed=3, lookahead=0, max_tokens=90, verify
 SAMPLED = replace(GREEDY, sampling=Sampling(0.8))
 
 
-def opened(pair: TinyPair, *, draft: bool, n_threads: int = 1) -> Engine:
+def opened(pair: TinyPair, *, draft: bool, n_threads: int = 1) -> LoadedPair:
     settings = EngineSettings(pair.target, pair.draft if draft else None, 2048, n_threads=n_threads, exact=True)
-    return Engine(settings, lambda _: None, StopFlag())
+    return LoadedPair(settings, lambda _: None, StopFlag())
 
 
-def conversation(engine: Engine, options: AnswerOptions) -> list[list[int]]:
+def conversation(engine: LoadedPair, options: AnswerOptions) -> list[list[int]]:
     """Five answers: the second reuses the first's cache, the third is asked again, then an earlier turn is edited."""
     answers: list[list[int]] = []
 
@@ -90,7 +93,7 @@ def test_drafts_are_never_longer_than_the_widest_pass(
     def narrow(*args: Any) -> Invariance:
         return replace(find_invariance(*args), width=3)
 
-    monkeypatch.setattr("specdesk.engine.client.find_invariance", narrow)
+    monkeypatch.setattr("specdesk.engine.loaded.find_invariance", narrow)
     with opened(quantized_pair, draft=True) as engine:
         tally = fold(engine.chat([Message("user", "Hello")], replace(GREEDY, lookahead=8))).tally
     assert tally.widths == {1, 3}
@@ -108,7 +111,7 @@ def test_without_a_wide_pass_it_decodes_plainly(tiny_pair: TinyPair) -> None:
 def test_a_limit_inside_a_block_leaves_the_cells_plain_decoding_leaves(quantized_pair: TinyPair) -> None:
     """An answer cut anywhere goes on as the plain one does: what it left in the cache is the same to the bit."""
 
-    def cut(engine: Engine, n: int, k: int) -> tuple[list[int], bytes]:
+    def cut(engine: LoadedPair, n: int, k: int) -> tuple[list[int], bytes]:
         list(engine.complete("Hello there", replace(GREEDY, lookahead=k, max_tokens=n)))
         target = engine._session.target
         return list(target.ids), target.cells().tobytes()
@@ -122,7 +125,7 @@ def test_the_result_is_kept_in_the_user_s_folder(quantized_pair: TinyPair, own_h
     notices: list[str] = []
     for _ in range(2):
         settings = EngineSettings(quantized_pair.target, None, 512, n_threads=1, exact=True)
-        Engine(settings, notices.append, StopFlag()).close()
+        LoadedPair(settings, notices.append, StopFlag()).close()
     assert sum("probing" in notice for notice in notices) == 1
     assert list((own_home / "specdesk" / "profiles").glob("exact-*.json"))
 
@@ -131,5 +134,5 @@ def test_a_missing_draft_is_said_before_the_probe(quantized_pair: TinyPair, tmp_
     notices: list[str] = []
     settings = EngineSettings(quantized_pair.target, tmp_path / "none.gguf", 512, n_threads=1, exact=True)
     with pytest.raises(ModelError, match=r"none\.gguf"):
-        Engine(settings, notices.append, StopFlag())
+        LoadedPair(settings, notices.append, StopFlag())
     assert notices == []

@@ -12,8 +12,9 @@ from gguf import GGMLQuantizationType
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine import invariance
-from specdesk.engine.invariance import MAX_WIDTH, Invariance, find_invariance
-from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
+from specdesk.engine.cache_settings import CacheType, Invariance
+from specdesk.engine.invariance import MAX_WIDTH, find_invariance
+from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
@@ -60,7 +61,7 @@ def test_a_quantized_model_has_wide_passes_and_they_hold_where_nothing_was_probe
     found = finder.find(path)
     assert found.width == MAX_WIDTH
     ids = np.random.default_rng(5).integers(3, 259, size=1400).tolist()
-    with LlamaLM(path, found.settings.applied(OPTIONS), StopFlag()) as lm:
+    with LlamaLM(path, OPTIONS.cached(found.settings), StopFlag()) as lm:
         for start in (1, 100, 254, 400, 511, 700, 1021, 1350):
             lm.extend(ids[len(lm.ids) : start], 0)
             block = ids[start : start + MAX_WIDTH]
@@ -178,7 +179,7 @@ def test_settings_that_llama_cpp_refuses_are_no_choice(finder: Finder, write_mod
     """A quantized cache wants heads of a multiple of 32; the model itself loads."""
     path = write_model(replace(Q8_0, n_head=4))
     with pytest.raises(ModelError):
-        LlamaLM(path, invariance._MIXED.applied(TWO_THREADS), StopFlag())
+        LlamaLM(path, TWO_THREADS.cached(invariance._MIXED), StopFlag())
     assert finder.find(path, TWO_THREADS).settings.cache_type_k is CacheType.F16
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from specdesk.engine import machine as module
-from specdesk.engine.llama import CacheType, LoadOptions
+from specdesk.engine.cache_settings import CacheType
+from specdesk.engine.llama import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.errors import ModelError
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 import llama_cpp
 import pytest
@@ -20,7 +21,7 @@ SET_BY_US = {"GGML_NO_BACKTRACE", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}
 SETUP = """
 import ctypes, os, sys
 from pathlib import Path
-from specdesk.engine.client import native_output
+from specdesk.engine.native_log import native_log
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.stop import StopFlag
 
@@ -44,47 +45,56 @@ def run(code: str, tiny_pair: TinyPair, **environment: str) -> subprocess.Comple
     )
 
 
+def kept(code: str, tiny_pair: TinyPair) -> tuple[int, str]:
+    """How code ends that keeps native output, and what is in the file that it was kept in."""
+    with tempfile.TemporaryFile() as log:
+        done = subprocess.run(
+            [sys.executable, "-c", f"{SETUP}native_log.keep()\n{code}", tiny_pair.target], stderr=log, check=False
+        )
+        log.seek(0)
+        return done.returncode, log.read().decode()
+
+
 def test_a_quiet_load_says_nothing(tiny_pair: TinyPair) -> None:
-    for choice in ("", "native_output(verbose=False)\n"):
-        done = run(f"{choice}load()", tiny_pair)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = run("load()", tiny_pair)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_verbose_load_says_it_all(tiny_pair: TinyPair) -> None:
-    done = run("native_output(verbose=True)\nload()\nos.write(2, b'past the log')", tiny_pair)
+    done = run("native_log.show()\nload()\nos.write(2, b'past the log')", tiny_pair)
     assert done.returncode == 0
     assert "general.architecture" in done.stderr
     assert "n_ctx" in done.stderr
     assert done.stderr.endswith("past the log")
 
 
-def test_hidden_native_writes_while_python_s_still_show(tiny_pair: TinyPair) -> None:
-    code = """
-native_output(verbose=False)
-native_output(verbose=False)
-os.write(2, b"native")
-ctypes.CDLL(None).perror(b"native too")
-sys.stderr.write("python ")
-sys.__stderr__.write("too ")
-print("and more: \\udce9", file=sys.stderr)
-sys.stdout.write("answer")
-"""
-    done = run(code, tiny_pair)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "answer", "python too and more: \\udce9\n")
+def test_a_kept_log_holds_what_came_since_it_was_cleared(tiny_pair: TinyPair) -> None:
+    code, log = kept("os.write(2, b'long ago')\nload()\nos.write(2, b'past the log')", tiny_pair)
+    assert code == 0
+    assert "n_ctx" in log
+    assert log.endswith("past the log")
+    assert "long ago" not in log
 
 
-def test_a_traceback_shows_when_native_writes_are_hidden(tiny_pair: TinyPair) -> None:
-    done = run("native_output(verbose=False)\nraise RuntimeError('a bug of ours')", tiny_pair)
-    assert done.returncode == 1
-    assert done.stderr.endswith("RuntimeError: a bug of ours\n")
+def test_a_reason_that_went_past_the_log(tiny_pair: TinyPair) -> None:
+    """What native code writes to the descriptor itself counts where its log gives no reason."""
+    for written, reason in (("", ""), ("no memory\\n", "no memory")):
+        code, log = kept(
+            f"load()\nos.write(2, b'{written}')\nassert native_log.last_error() == '{reason}', native_log.last_error()",
+            tiny_pair,
+        )
+        assert code == 0, log
 
 
 @pytest.mark.parametrize("verbose", [True, False])
 def test_last_words_before_an_abort(tiny_pair: TinyPair, verbose: bool) -> None:
-    done = run(f"native_output(verbose={verbose})\nabort()", tiny_pair)
-    assert done.returncode == -signal.SIGABRT
-    (line,) = [line for line in done.stderr.splitlines() if line]
-    assert line.startswith("specdesk: llama.cpp stopped the process:")
+    if verbose:
+        done = run("native_log.show()\nabort()", tiny_pair)
+        code, log = done.returncode, done.stderr
+    else:
+        code, log = kept("abort()", tiny_pair)
+    assert code == -signal.SIGABRT
+    (line,) = [line for line in log.splitlines() if line]
     assert "the hayloft is on fire" in line
 
 

@@ -11,10 +11,10 @@ from gguf import TokenType
 from specdesk.core.events import Step
 from specdesk.core.sampling import Sampling
 from specdesk.engine import client
-from specdesk.engine.client import Engine
 from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.loaded import LoadedPair
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.pairing import check_pair
-from specdesk.engine.session import AnswerOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from specdesk.settings import EngineSettings
@@ -97,7 +97,7 @@ class TestRefused:
         monkeypatch.setattr(client, "LlamaLM", noted)
         draft = write_model(replace(DRAFT, vocabulary=BYTES.swapped(LETTER_A, LETTER_B)))
         with pytest.raises(ModelError, match="cannot draft for"):
-            Engine(EngineSettings(tiny_pair.target, draft, 64, n_threads=1), lambda _: None, StopFlag())
+            LoadedPair(EngineSettings(tiny_pair.target, draft, 64, n_threads=1), lambda _: None, StopFlag())
         assert len(opened) == 2
         for lm in opened:
             with pytest.raises(ValueError, match="closed"):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from specdesk.core.lm import Logits
 from specdesk.engine import invariance
-from specdesk.engine.invariance import MAX_WIDTH, CacheSettings, Invariance
+from specdesk.engine.cache_settings import CacheSettings, Invariance
+from specdesk.engine.invariance import MAX_WIDTH
 from specdesk.engine.llama import LoadOptions
 from specdesk.engine.stop import StopFlag
 
@@ -142,7 +143,7 @@ def test_a_difference_in_one_place_is_noticed(monkeypatch: pytest.MonkeyPatch, f
 
 def chosen(monkeypatch: pytest.MonkeyPatch, widths: dict[CacheSettings, int], options: LoadOptions) -> Invariance:
     """What is chosen where settings have these widths; the others must not be tried."""
-    tried = {settings.applied(options): width for settings, width in widths.items()}
+    tried = {options.cached(settings): width for settings, width in widths.items()}
     monkeypatch.setattr(invariance, "_widest", lambda _path, how, _stop: tried[how])
     return invariance._probe_choices(Path("model.gguf"), options, StopFlag())
 

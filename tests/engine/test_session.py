@@ -14,8 +14,9 @@ from specdesk.core.lm import Logits
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.llama import N_BATCH
-from specdesk.engine.session import AnswerOptions, Session
-from specdesk.engine.template import Message
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
+from specdesk.engine.session import Session
 from specdesk.errors import GenerationError, UsageError
 from tests.answers import ids as written
 from tests.answers import reason, text

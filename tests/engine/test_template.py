@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specdesk.engine.template import Message, render
+from specdesk.engine.message import Message
+from specdesk.engine.template import render
 from specdesk.errors import ModelError
 from tests.tiny.gguf_models import CHATML
 

@@ -16,8 +16,9 @@ import pytest
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
-from specdesk.engine.client import Engine
-from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
+from specdesk.engine.cache_settings import CacheType
+from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.machine import model_identity
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning import draft_files
@@ -184,7 +185,7 @@ class TestTuning:
         (name,) = tuned_files()
         for _again in range(2):
             notices: list[str] = []
-            with Engine(settings_of(tiny_pair), notices.append, StopFlag()) as engine:
+            with LoadedPair(settings_of(tiny_pair), notices.append, StopFlag()) as engine:
                 assert engine.info.draft is not None
                 assert engine.info.draft.file == name
                 assert engine.info.tuned == report.tuned
@@ -212,16 +213,16 @@ class TestTuning:
         report = Tuner().tune(settings_of(tiny_pair, None))
         assert report.tuned.words == "1 thread, keys cached as q8_0"
         assert report.caches[0].pace == pytest.approx(report.tuned_pace)  # with that one thread
-        with Engine(settings_of(tiny_pair, None), lambda _: None, StopFlag()) as engine:
+        with LoadedPair(settings_of(tiny_pair, None), lambda _: None, StopFlag()) as engine:
             assert engine.info.n_threads == 1
             assert engine.info.tuned == Tuned(None, 1, CacheType.Q8_0)
             assert engine._session.target.options.cache_type_k is CacheType.Q8_0
         plainly = replace(settings_of(tiny_pair, None), speculate=False)
-        with Engine(plainly, lambda _: None, StopFlag()) as engine:
+        with LoadedPair(plainly, lambda _: None, StopFlag()) as engine:
             assert engine.info.draft is None
             assert engine.info.tuned == Tuned(None, 1, CacheType.Q8_0)
         notices: list[str] = []
-        with Engine(settings_of(tiny_pair, 2), notices.append, StopFlag()) as engine:
+        with LoadedPair(settings_of(tiny_pair, 2), notices.append, StopFlag()) as engine:
             assert engine.info.n_threads == 2
             assert engine.info.tuned == Tuned(None, None, CacheType.Q8_0)
         assert any(notice.startswith("tuned: keys cached as q8_0;") for notice in notices)
@@ -265,7 +266,7 @@ class TestTuning:
         pretend(monkeypatch, Machine(q4_0_s=0.01, q8_0_keys=0.5))
         report = Tuner().tune(settings_of(quantized_pair))
         assert report.tuned.words == "draft as Q4_0, keys cached as q8_0"
-        with Engine(settings_of(quantized_pair, exact=True), lambda _: None, StopFlag()) as engine:
+        with LoadedPair(settings_of(quantized_pair, exact=True), lambda _: None, StopFlag()) as engine:
             assert engine.info.exact is not None
             assert engine._session.target.options.cache_type_k is engine.info.exact.settings.cache_type_k
             assert engine.info.tuned == Tuned(report.tuned.draft)
@@ -277,7 +278,7 @@ class TestTuning:
         pretend(monkeypatch, CHEAP_Q4_0)
         Tuner().tune(settings_of(tiny_pair))
         notices: list[str] = []
-        with Engine(settings_of(tiny_pair, exact=True), notices.append, StopFlag()) as engine:
+        with LoadedPair(settings_of(tiny_pair, exact=True), notices.append, StopFlag()) as engine:
             assert (engine.info.draft, engine.info.tuned) == (None, None)
         assert not any("tuned" in notice for notice in notices)
 
@@ -364,7 +365,7 @@ class TestRecord:
     def opened(self, pair: TinyPair) -> tuple[str, Tuned | None, list[str]]:
         """The draft in use, what is in force, and what was said of it."""
         notices: list[str] = []
-        with Engine(settings_of(pair), notices.append, StopFlag()) as engine:
+        with LoadedPair(settings_of(pair), notices.append, StopFlag()) as engine:
             assert engine.info.draft is not None
             return engine.info.draft.file, engine.info.tuned, [text for text in notices if "tuned" in text]
 
@@ -393,7 +394,7 @@ class TestRecord:
         damaged = tmp_path / "damaged.gguf"
         damaged.write_bytes(b"GGUF" + bytes(1000))
         with pytest.raises(ModelError, match="bad GGUF version") as caught:
-            Engine(replace(settings_of(tiny_pair), draft=damaged), print, StopFlag())
+            LoadedPair(replace(settings_of(tiny_pair), draft=damaged), print, StopFlag())
         assert "tune" not in str(caught.value)
 
     @pytest.mark.parametrize(
@@ -441,7 +442,7 @@ class TestRecord:
         for draft in (tiny_pair.draft, tmp_path / "none.gguf", tmp_path):
             notices: list[str] = []
             settings = EngineSettings(tiny_pair.target, draft, N_CTX, 1, speculate=False)
-            with Engine(settings, notices.append, StopFlag()) as engine:
+            with LoadedPair(settings, notices.append, StopFlag()) as engine:
                 assert (engine.info.draft, engine.info.tuned) == (None, None)
             assert not any("tuned" in notice for notice in notices)
 

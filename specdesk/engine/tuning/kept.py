@@ -8,7 +8,7 @@ from pathlib import Path
 from specdesk.engine.gguf import check_gguf
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.tuning.draft_files import DraftFiles
-from specdesk.engine.tuning.tuned import TunedRecord, TunedRecords
+from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.errors import StorageError, UsageError
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings

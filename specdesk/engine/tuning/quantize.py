@@ -132,7 +132,7 @@ def _quantize(source: Path, part: Path, wanted: Format, n_threads: int, verbose:
     if verbose:
         native_log.show()
     else:
-        native_log.hide()
+        native_log.keep()
     params: Any = llama_cpp.llama_model_quantize_default_params()
     params.ftype = _FILE_TYPES[wanted]
     params.nthread = n_threads

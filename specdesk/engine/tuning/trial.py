@@ -13,12 +13,14 @@ from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
 from specdesk.core.sampling import Sampling
+from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.calibrate import measure
-from specdesk.engine.llama import CacheType, LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.message import Message
+from specdesk.engine.options import AnswerOptions
 from specdesk.engine.pairing import check_pair
-from specdesk.engine.session import AnswerOptions, Session
+from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.template import Message
 from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError
 

@@ -12,18 +12,20 @@ from typing import Final
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.tuning import least
+from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.calibrate import TARGET_SIZES
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gguf import read_tensors
-from specdesk.engine.llama import CacheType
 from specdesk.engine.resolve import Notify, as_given
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.draft_files import FORMATS
 from specdesk.engine.tuning.kept import Kept
 from specdesk.engine.tuning.lock import alone
-from specdesk.engine.tuning.report import CacheTried, DraftFigures, Measured, Report, worthwhile
+from specdesk.engine.tuning.measured import DraftFigures, Measured, worthwhile
+from specdesk.engine.tuning.report import CacheTried, Report
 from specdesk.engine.tuning.trial import N_PROMPTS, N_TOKENS, PROBE_SIZES, TargetTrial, draft_costs
-from specdesk.engine.tuning.tuned import Tuned, TunedDraft, TunedRecord
+from specdesk.engine.tuning.tuned import Tuned, TunedDraft
+from specdesk.engine.tuning.tuned_records import TunedRecord
 from specdesk.errors import ModelError
 from specdesk.settings import EngineSettings
 

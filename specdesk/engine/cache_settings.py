@@ -1,0 +1,43 @@
+"""How a target's cache is kept, and what that makes of passes over several tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class CacheType(StrEnum):
+    """How keys or values are stored in the cache."""
+
+    F16 = "f16"
+    Q8_0 = "q8_0"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """Settings of a target's context that decide which widths are invariant."""
+
+    cache_type_k: CacheType
+    cache_type_v: CacheType
+    repack: bool
+
+    @property
+    def changes(self) -> str:
+        """What is otherwise than by default, in words; empty if nothing is."""
+        caches = [
+            f"{what} are cached as {kind}"
+            for what, kind in (("keys", self.cache_type_k), ("values", self.cache_type_v))
+            if kind is not CacheType.F16
+        ]
+        return " and ".join([*caches, *([] if self.repack else ["weights are not repacked"])])
+
+
+@dataclass(frozen=True, slots=True)
+class Invariance:
+    """What a probe found."""
+
+    settings: CacheSettings
+    width: int
+    """Every pass of 1 to this many tokens gives the logits, and leaves the cache, of one-token passes; 1: no wider."""
+    n_ctx: int
+    """The context for which that was probed, up to 280,000 tokens of it."""

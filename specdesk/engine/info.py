@@ -1,0 +1,54 @@
+"""What runs, and how: what a loaded pair tells of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specdesk.core.costs import PairCosts
+from specdesk.engine.cache_settings import Invariance
+from specdesk.engine.options import AnswerOptions
+from specdesk.engine.tuning.tuned import Tuned
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A loaded model."""
+
+    name: str
+    file: str
+    n_gpu_layers: int
+    """-1: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What runs, and how: the settings as they were honoured."""
+
+    target: ModelInfo
+    draft: ModelInfo | None
+    n_ctx: int
+    n_threads: int
+    exact: Invariance | None = None
+    """What exact mode found and set; None where it is off."""
+    costs: PairCosts | None = None
+    """What passes of the pair cost when that was measured; None where nothing is to be drafted."""
+    tuned: Tuned | None = None
+    """What runs otherwise than given because `specdesk tune` found it faster; None where nothing does."""
+
+    def lookahead(self, options: AnswerOptions) -> int:
+        """At most how many tokens are drafted per pass of an answer: 0 where nothing could draft.
+
+        In exact mode no more than its widest pass holds.
+        """
+        has_draft, measured = self.draft is not None, self.costs is not None
+        return options.most_drafted(has_draft=has_draft, measured=measured, widest=self.widest)
+
+    @property
+    def widest(self) -> int | None:
+        """The most tokens a target pass may have; None: no limit."""
+        return self.exact.width if self.exact is not None else None
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether any layer of either model is on a GPU."""
+        return any(model is not None and model.n_gpu_layers != 0 for model in (self.target, self.draft))

@@ -1,0 +1,202 @@
+"""A pair in this process: loads it as the settings say, answers, and keeps what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from specdesk.core.acceptance import Record
+from specdesk.core.agreement import agreement
+from specdesk.core.closeness import Closeness, closeness
+from specdesk.core.costs import PairCosts
+from specdesk.core.events import Event
+from specdesk.core.law import Law
+from specdesk.core.sampling import Sampling
+from specdesk.engine.calibrate import find_pair_costs
+from specdesk.engine.experience import Experience
+from specdesk.engine.gguf import check_gguf
+from specdesk.engine.info import EngineInfo, ModelInfo
+from specdesk.engine.invariance import find_invariance
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.machine import machine
+from specdesk.engine.message import Message
+from specdesk.engine.options import UNMEASURED, AnswerOptions
+from specdesk.engine.pairing import check_pair
+from specdesk.engine.profiles import Profiles
+from specdesk.engine.resolve import Loading, as_tuned
+from specdesk.engine.session import Session
+from specdesk.engine.stop import StopFlag
+from specdesk.engine.tuning.tuned import UNDO
+from specdesk.engine.weights import Weights
+from specdesk.errors import ModelError, UsageError
+from specdesk.paths import profiles_dir
+from specdesk.settings import EngineSettings
+
+
+class LoadedPair:
+    """A loaded pair. Used from one thread; the stop flag may be set from any."""
+
+    def __init__(self, settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag) -> None:
+        """Load the models. `notify` gets a line for each setting that could not be honoured as given.
+
+        `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass.
+        Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
+        """
+        exact = None
+        profiles = Profiles(profiles_dir(), notify)
+        for path in (settings.target, settings.draft if settings.speculate else None):
+            if path is not None:  # said before the probe takes its time
+                check_gguf(path)
+        loading = as_tuned(settings, profiles, notify)
+        options = loading.target_options
+        if settings.exact:
+            exact = find_invariance(settings.target, options, profiles, notify, stop)
+            options = options.cached(exact.settings)
+        target = draft = measured = None
+        self._experience = None
+        with ExitStack() as models:
+            target = models.enter_context(LlamaLM(settings.target, options, stop))
+            # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
+            speculates = settings.speculate and (exact is None or exact.width > 1)
+            if loading.draft is not None and speculates and settings.asks_draft:
+                draft = models.enter_context(_draft(loading.draft, loading, stop))
+                check_pair(target, draft)
+            if speculates and settings.measure:
+                measured = _costs(target, draft, profiles, notify)
+                self._experience = Experience(settings.target, None if draft is None else draft.path, profiles)
+            models.pop_all()
+        self._session = Session(
+            target,
+            draft,
+            stop,
+            exact.width if exact is not None else None,
+            measured,
+            self._experience.acceptance if self._experience is not None else None,
+        )
+        for notice in _notices(settings.n_ctx, target.weights, draft.weights if draft else None):
+            notify(notice)
+        # Where exact mode found no wider pass, the draft is not loaded, whatever its format.
+        tuned = (loading.tuned if draft is not None else replace(loading.tuned, draft=None)) or None
+        if tuned is not None:
+            notify(f"tuned: {tuned.words}; {UNDO}")
+        if exact is not None and (changes := exact.settings.changes):
+            notify(f"exact mode: {changes}, which its plain decoding does too")
+        self.info = EngineInfo(
+            _info(target),
+            _info(draft) if draft else None,
+            settings.n_ctx,
+            options.n_threads,
+            exact,
+            measured,
+            tuned,
+        )
+
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+        """Decode the next answer of a conversation, whose last message is the user's.
+
+        Raises: UsageError for an empty prompt or one that the context cannot hold; ModelError if the template fails;
+        GenerationError if llama.cpp fails.
+        """
+        if not messages[-1].content.strip():
+            raise UsageError("the prompt is empty")
+        return self._session.answer(self._session.chat_ids(messages), options)
+
+    def complete(self, text: str, options: AnswerOptions) -> Iterator[Event]:
+        """Decode what follows `text`, without a chat template. Raises as `chat` does."""
+        if not text:
+            raise UsageError("the prompt is empty")
+        return self._session.answer(self._session.raw_ids(text), options)
+
+    def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens that ask for the next answer of a conversation. Raises ModelError if the template fails."""
+        return self._session.chat_ids(messages)
+
+    def closeness(
+        self, messages: Sequence[Message], answer: Sequence[int], at: int, tokens: tuple[int, int], width: int
+    ) -> Closeness:
+        """How near `tokens` are as number `at` of an answer, given as ids, and how far passes of `width` move them.
+
+        Raises: ModelError if the template fails; Interrupted if stopped.
+        """
+        return closeness(self._session.target, self._session.chat_ids(messages), answer, at, tokens, width)
+
+    def agreement(self, messages: Sequence[Message], answer: Sequence[int], sampling: Sampling) -> list[float] | None:
+        """How likely each token of an answer, given as ids, would be accepted from the draft model, sampled like that.
+
+        None without a draft model, and for a text that its cache cannot hold.
+        Raises: ModelError if the template fails; Interrupted if stopped.
+        """
+        session = self._session
+        prompt = session.chat_ids(messages)
+        if session.draft is None or len(prompt) + len(answer) > session.draft.n_ctx:
+            return None
+        return agreement(session.target, session.draft, prompt, answer, Law(sampling, answer_start=len(prompt)))
+
+    @property
+    def draft_record(self) -> Record | None:
+        """How the draft model did, as far as it had a say in the last answer: with a seed earlier answers have none.
+
+        None without a draft model.
+        """
+        return self._session.draft_record
+
+    def forget(self) -> None:
+        """Draft from here on as for the first answer ever of this pair; the target keeps its cache."""
+        self._session.forget()
+
+    def machine(self) -> dict[str, object]:
+        """The processor, the devices and the build of llama.cpp, as JSON data."""
+        return machine()
+
+    def close(self) -> None:
+        """Free the models, and keep what was learned of them. May be called twice."""
+        self._session.close()
+        if self._experience is not None:
+            self._experience.keep()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+
+def _draft(path: Path, loading: Loading, stop: StopFlag) -> LlamaLM:
+    try:
+        return LlamaLM(path, loading.draft_options, stop)
+    except ModelError as error:
+        if loading.tuned.draft is None:
+            raise
+        hint = f"specdesk tune made this file; {UNDO}"
+        raise ModelError(error.message, f"{error.hint}; {hint}" if error.hint else hint) from error
+
+
+def _costs(
+    target: LlamaLM, draft: LlamaLM | None, profiles: Profiles, notify: Callable[[str], None]
+) -> PairCosts | None:
+    """What passes cost; None, said aloud, where there is no room for the second cache it is measured on."""
+    try:
+        return find_pair_costs(target, draft, profiles, notify)
+    except ModelError as error:
+        notify(f"what passes cost cannot be measured ({error.message}): {UNMEASURED} tokens are drafted per pass")
+        return None
+
+
+def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str]:
+    """What the user should know of these models."""
+    if n_ctx > target.n_ctx_train:
+        yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
+    if draft is not None and draft.n_ctx_train < min(n_ctx, target.n_ctx_train):
+        yield (
+            f"{draft.name} was trained for {draft.n_ctx_train} tokens: where the text is longer it drafts from "
+            f"the last {draft.n_ctx_train // 2} to {draft.n_ctx_train} of it"
+        )
+    if target.chat_template is None:
+        yield f"{target.name} has no chat template: prompts are sent as they are"
+
+
+def _info(lm: LlamaLM) -> ModelInfo:
+    return ModelInfo(lm.weights.name, lm.path.name, lm.options.n_gpu_layers)
