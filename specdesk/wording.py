@@ -6,7 +6,7 @@ from typing import Final
 
 from specdesk.core.acceptance import Record
 from specdesk.core.costs import PairCosts
-from specdesk.core.events import StopReason
+from specdesk.core.events import HistoryCut, StopReason
 from specdesk.core.tally import MIN_TOKENS, Tally
 
 ENDINGS: Final = {
@@ -61,6 +61,19 @@ def seldom_paid(tally: Tally, costs: PairCosts | None, record: Record | None = N
     elif record is not None and record.stood < _POOR * record.expected:
         stood = f", and of earlier drafts {record.stood:.0f} tokens stood where {record.expected:.0f} were expected"
     return f"drafting seldom pays here: {measured}{stood}"
+
+
+def history_cut(cut: HistoryCut, n_ctx: int) -> str:
+    """What was left out of a prompt, and why."""
+    parts = []
+    if cut.n_messages:
+        parts.append(f"{cut.n_messages} earlier message{'' if cut.n_messages == 1 else 's'}")
+    if cut.n_characters:
+        parts.append(f"the first {cut.n_characters:,} characters of the prompt")
+    return (
+        f"{' and '.join(parts)} not sent (about {cut.n_tokens:,} tokens): the context holds {n_ctx:,}, "
+        f"{cut.n_sent:,} are sent"
+    )
 
 
 NOISE: Final = 0.05

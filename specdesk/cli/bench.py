@@ -138,7 +138,7 @@ def bench(
     stopped = False
     with stopping(stop.set), Waiting("loading models ...") as waiting:
         settings = engine_settings(pair, engine, lookahead=lookahead, exact=False)
-        with Engine(settings, say, stop, verbose=verbose) as loaded:
+        with Engine(settings, say, stop, waiting.now, verbose=verbose) as loaded:
             findings = Findings(effort, loaded.info, machine_facts(loaded), pair.pair)
             try:
                 for row in measure(loaded, effort, lambda at: waiting.now(f"{len(rows)} of {effort.n_answers}: {at}")):

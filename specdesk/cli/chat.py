@@ -45,7 +45,7 @@ def chat(
     )
 
     app = ChatApp(
-        lambda notify, stop: Engine(settings, notify, stop),
+        lambda notify, stop, progress: Engine(settings, notify, stop, progress),
         ChatOptions(
             as_sampling(sampling),
             speculation.lookahead,

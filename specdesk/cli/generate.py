@@ -14,11 +14,11 @@ from specdesk.cli.painter import Painter, PlainPainter, SilentPainter, TokenPain
 from specdesk.cli.records import Trace, answer_record, step_record
 from specdesk.cli.summary import summary_line
 from specdesk.core.answer import Answer
-from specdesk.core.events import PromptRead, Step, StopReason
+from specdesk.core.events import HistoryCut, PromptRead, Step, StopReason
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED, GenerationError
 from specdesk.settings import EngineSettings
-from specdesk.wording import notes, seldom_paid
+from specdesk.wording import history_cut, notes, seldom_paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def generate(
     with ExitStack() as stack:
         stack.enter_context(stopping(stop.set))
         waiting = stack.enter_context(Waiting("loading models ..."))
-        engine = stack.enter_context(Engine(settings, say, stop, verbose=output.verbose))
+        engine = stack.enter_context(Engine(settings, say, stop, waiting.now, verbose=output.verbose))
         waiting.end()
         lookahead = engine.info.lookahead(options)
         for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest):
@@ -59,7 +59,9 @@ def generate(
         waiting = stack.enter_context(Waiting("reading the prompt ..."))
         for event in engine.complete(prompt, options) if isinstance(prompt, str) else engine.chat(prompt, options):
             answer.add(event)
-            if not isinstance(event, PromptRead):
+            if isinstance(event, HistoryCut):
+                say(history_cut(event, engine.info.n_ctx))
+            elif not isinstance(event, PromptRead):
                 waiting.end()
             painter.paint(event)
             if output.trace is not None and isinstance(event, Step):

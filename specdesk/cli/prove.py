@@ -64,7 +64,7 @@ def prove(
 
     def load(exact: bool) -> Engine:
         settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact, measure=False)
-        pair = Engine(settings, say, stop, verbose=verbose)
+        pair = Engine(settings, say, stop, waiting.now, verbose=verbose)
         drafted = pair.info.lookahead(options(trying, GREEDY, DEFAULT_RULE, 0))
         for note in notes(drafted, wanted=lookahead, widest=pair.info.widest):
             say(note)

@@ -38,6 +38,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
             "repeatable": options.repeatable,
             "max_tokens": options.max_tokens,
             "stop": list(options.stop_strings),
+            "overflow": options.overflow.value,
             "grammar": options.grammar,
             "n_ctx": info.n_ctx,
             "n_threads": info.n_threads,
@@ -46,6 +47,7 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
             "exact": asdict(info.exact) if info.exact is not None else None,
             "tuned": asdict(info.tuned) if info.tuned is not None else None,
         },
+        "left_out": asdict(answer.cut) if answer.cut is not None else None,
         "stats": _stats(answer.tally),
     }
 

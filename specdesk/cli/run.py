@@ -27,6 +27,10 @@ def run(
     models: opt.Models,
     system: opt.System = None,
     raw: Annotated[bool, typer.Option("--raw", help="Continue PROMPT as it is, without the chat template.")] = False,
+    truncate: Annotated[
+        bool,
+        typer.Option("--truncate", help="Leave out the beginning of a PROMPT that the context cannot hold."),
+    ] = False,
     max_tokens: opt.MaxTokens = None,
     sampling: opt.SamplingOptions,
     grammar: opt.Grammar = None,
@@ -75,7 +79,7 @@ def run(
     from specdesk.cli.grammar import grammar_text
     from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.records import Trace
-    from specdesk.engine.client import AnswerOptions, Message
+    from specdesk.engine.client import AnswerOptions, Message, Overflow
 
     constraint = grammar_text(grammar, json_schema)
     # The trace comes first: one that cannot be written is not worth a download, and /dev/stderr is still the user's.
@@ -101,6 +105,7 @@ def run(
                 as_rule(speculation),
                 grammar=constraint,
                 drafter=speculation.drafter,
+                overflow=Overflow.TEXT if truncate else Overflow.REFUSE,
                 placed=tracer is not None,
                 repeatable=sampling.seed is not None,
             ),

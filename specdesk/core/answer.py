@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from specdesk.core.events import Event, Finished, PromptRead, Step, StopReason
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step, StopReason
 from specdesk.core.tally import Tally
 
 
@@ -17,6 +17,8 @@ class Answer:
     reason: StopReason | None = None
     """None while it is not finished."""
     tally: Tally = field(default_factory=Tally)
+    cut: HistoryCut | None = None
+    """What was left out of the prompt; None if nothing was."""
     _pieces: list[str] = field(default_factory=list)
 
     @property
@@ -28,6 +30,8 @@ class Answer:
         """Take the next event into account."""
         self.tally.add(event)
         match event:
+            case HistoryCut():
+                self.cut = event
             case PromptRead():
                 pass
             case Step():

@@ -81,6 +81,20 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryCut:
+    """Not all that was asked is sent, since it would not fit into the context; comes before all else."""
+
+    n_messages: int
+    """The oldest ones behind the system prompt, which are left out."""
+    n_characters: int
+    """At the beginning of the last message, which are left out."""
+    n_tokens: int
+    """Of all that is left out, roughly."""
+    n_sent: int
+    """Tokens of the prompt that is sent."""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptRead:
     """Part of the prompt is in the target's cache; the last of these comes before the first Step."""
 
@@ -145,4 +159,4 @@ class Finished:
     """Text that was held back in case it grew into a character or a stop string, and did not."""
 
 
-Event = PromptRead | Step | Finished
+Event = HistoryCut | PromptRead | Step | Finished

@@ -17,7 +17,7 @@ from specdesk.engine import wire
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.message import Message
-from specdesk.engine.options import AnswerOptions
+from specdesk.engine.options import AnswerOptions, Overflow
 from specdesk.engine.process import EngineBugError, EngineProcess
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.report import Report
@@ -33,6 +33,7 @@ __all__ = [
     "EngineInfo",
     "Message",
     "ModelInfo",
+    "Overflow",
     "Report",
     "StopFlag",
     "gbnf_of_schema",
@@ -50,9 +51,16 @@ class Engine:
     """
 
     def __init__(
-        self, settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag, *, verbose: bool = False
+        self,
+        settings: EngineSettings,
+        notify: Callable[[str], None],
+        stop: StopFlag,
+        progress: Callable[[str], None] = lambda _now: None,
+        *,
+        verbose: bool = False,
     ) -> None:
-        """Load the models. `notify` gets a line for each setting that could not be honoured as given.
+        """Load the models. `notify` gets a line for each setting that could not be honoured as given, `progress` what
+        is done now.
 
         `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass. `verbose`
         shows llama.cpp's own output on standard error.
@@ -60,7 +68,7 @@ class Engine:
         """
         self._process = EngineProcess(stop, verbose=verbose)
         try:
-            self.info: EngineInfo = self._call(wire.Load(settings), wire.Loaded, notify).info
+            self.info: EngineInfo = _call(self._process, wire.Load(settings), wire.Loaded, notify, progress).info
         except BaseException:
             self._process.close()
             raise
@@ -131,10 +139,8 @@ class Engine:
     def __exit__(self, *_exc: object) -> None:
         self.close()
 
-    def _call(
-        self, request: wire.Request, expected: type[_Expected], notify: Callable[[str], None] = lambda _text: None
-    ) -> _Expected:
-        return _call(self._process, request, expected, notify)
+    def _call(self, request: wire.Request, expected: type[_Expected]) -> _Expected:
+        return _call(self._process, request, expected)
 
     def _answer(self, request: wire.Chat | wire.Complete) -> Iterator[Event]:
         """The events of the answer. What is wrong with the question is raised here, not at the first event."""
@@ -198,8 +204,8 @@ def _call(
     process: EngineProcess,
     request: wire.Request,
     expected: type[_Expected],
-    notify: Callable[[str], None],
-    progress: Callable[[str], None] = lambda _text: None,
+    notify: Callable[[str], None] = lambda _text: None,
+    progress: Callable[[str], None] = lambda _now: None,
 ) -> _Expected:
     """Ask, pass on what is said meanwhile, and return what ends it."""
     process.ask(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -59,13 +59,22 @@ class LoadOptions:
 class LlamaLM:
     """A model and a cache. Not for use from two threads at once; close it, or use it as a context manager."""
 
-    def __init__(self, path: Path, options: LoadOptions, stop: StopFlag, weights: Weights | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        options: LoadOptions,
+        stop: StopFlag,
+        weights: Weights | None = None,
+        progress: Callable[[float], None] = lambda _part: None,
+    ) -> None:
         """Load, unless `stop` is set meanwhile; or work with `weights`, which are loaded and outlive this.
+
+        `progress` hears which part of the weights is loaded.
 
         Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
         context that does not fit into memory; Interrupted when `stop` is set.
         """
-        self.weights = weights or Weights(path, options.n_gpu_layers, stop, repack=options.repack)
+        self.weights = weights or Weights(path, options.n_gpu_layers, stop, repack=options.repack, progress=progress)
         self._owns_weights = weights is None
         n_ctx = min(options.n_ctx, self.weights.n_ctx_train) if options.within_training else options.n_ctx
         self.options = replace(options, n_ctx=n_ctx)

@@ -39,10 +39,17 @@ from specdesk.settings import EngineSettings
 class LoadedPair:
     """A loaded pair. Used from one thread; the stop flag may be set from any."""
 
-    def __init__(self, settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag) -> None:
+    def __init__(
+        self,
+        settings: EngineSettings,
+        notify: Callable[[str], None],
+        stop: StopFlag,
+        progress: Callable[[str], None] = lambda _now: None,
+    ) -> None:
         """Load the models. `notify` gets a line for each setting that could not be honoured as given.
 
-        `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass.
+        `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass. `progress`
+        hears what is done now.
         Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
         """
         exact = None
@@ -58,13 +65,15 @@ class LoadedPair:
         target = draft = measured = None
         self._experience = None
         with ExitStack() as models:
-            target = models.enter_context(LlamaLM(settings.target, options, stop))
+            loaded = _percent(settings.target, progress)
+            target = models.enter_context(LlamaLM(settings.target, options, stop, progress=loaded))
             # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
             speculates = settings.speculate and (exact is None or exact.width > 1)
             if loading.draft is not None and speculates and settings.asks_draft:
-                draft = models.enter_context(_draft(loading.draft, loading, stop))
+                draft = models.enter_context(_draft(loading.draft, loading, stop, progress))
                 check_pair(target, draft)
             if speculates and settings.measure:
+                progress("measuring what passes cost here")
                 measured = _costs(target, draft, profiles, notify)
                 self._experience = Experience(settings.target, None if draft is None else draft.path, profiles)
             models.pop_all()
@@ -102,13 +111,13 @@ class LoadedPair:
         """
         if not messages[-1].content.strip():
             raise UsageError("the prompt is empty")
-        return self._session.answer(self._session.chat_ids(messages), options)
+        return self._session.chat(messages, options)
 
     def complete(self, text: str, options: AnswerOptions) -> Iterator[Event]:
         """Decode what follows `text`, without a chat template. Raises as `chat` does."""
         if not text:
             raise UsageError("the prompt is empty")
-        return self._session.answer(self._session.raw_ids(text), options)
+        return self._session.complete(text, options)
 
     def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
         """The tokens that ask for the next answer of a conversation. Raises ModelError if the template fails."""
@@ -164,14 +173,27 @@ class LoadedPair:
         self.close()
 
 
-def _draft(path: Path, loading: Loading, stop: StopFlag) -> LlamaLM:
+def _draft(path: Path, loading: Loading, stop: StopFlag, progress: Callable[[str], None]) -> LlamaLM:
     try:
-        return LlamaLM(path, loading.draft_options, stop)
+        return LlamaLM(path, loading.draft_options, stop, progress=_percent(path, progress))
     except ModelError as error:
         if loading.tuned.draft is None:
             raise
         hint = f"specdesk tune made this file; {UNDO}"
         raise ModelError(error.message, f"{error.hint}; {hint}" if error.hint else hint) from error
+
+
+def _percent(path: Path, progress: Callable[[str], None]) -> Callable[[float], None]:
+    """Tells `progress` of each further percent."""
+    said = -1
+
+    def loaded(part: float) -> None:
+        nonlocal said
+        if (percent := int(100 * part)) > said:
+            said = percent
+            progress(f"loading {path.name}: {percent}%")
+
+    return loaded
 
 
 def _costs(

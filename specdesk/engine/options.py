@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from specdesk.core.lookahead import most_drafted
 from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
@@ -10,6 +11,16 @@ from specdesk.core.sampling import Sampling
 
 UNMEASURED = 4
 """Tokens drafted per pass where as many as pay are wanted and what passes cost is not known."""
+
+
+class Overflow(StrEnum):
+    """What to do with a prompt that the context cannot hold."""
+
+    REFUSE = "refuse"
+    TURNS = "turns"
+    """Leave out the oldest turns; the system prompt stays."""
+    TEXT = "text"
+    """The same, and then the beginning of the last message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,7 @@ class AnswerOptions:
     drafter: DrafterName = DrafterName.CASCADE
     placed: bool = False
     """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
+    overflow: Overflow = Overflow.REFUSE
     repeatable: bool = False
     """Whether what the clock and earlier answers taught is left aside: then drafts depend on the costs as they were
     measured and on the conversation alone, and the same seed gives the same steps."""

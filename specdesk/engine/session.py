@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from itertools import chain
 
 from specdesk.core.acceptance import Acceptance, Record
 from specdesk.core.adaptive import AdaptiveLookahead
@@ -16,7 +16,7 @@ from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
-from specdesk.core.events import Event
+from specdesk.core.events import Event, HistoryCut
 from specdesk.core.lookahead import FixedLookahead, Lookahead
 from specdesk.core.names import DrafterName
 from specdesk.core.rules import rule_of
@@ -24,12 +24,9 @@ from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions
+from specdesk.engine.prompt import PromptWriter
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.template import render
-from specdesk.errors import GenerationError, ModelError, UsageError
-
-_SURELY_FITS = 8
-"""Bytes per token up to which a prompt is tokenized without asking how long tokens can be."""
+from specdesk.errors import GenerationError, UsageError
 
 
 class Session:
@@ -52,6 +49,7 @@ class Session:
         """
         self.target = target
         self.draft = draft
+        self._prompts = PromptWriter(target)
         self._stop = stop
         self._widest = widest
         self._measured = measured
@@ -68,44 +66,22 @@ class Session:
             self._models.enter_context(draft)
 
     def chat_ids(self, messages: Sequence[Message]) -> list[int]:
-        """Token ids that ask for the next answer of a conversation, with exactly the BOS the model wants.
-
-        A model without a chat template gets the messages as they are, blank lines between them.
-        Raises ModelError if the template fails or drops the question.
-        """
-        template = self.target.weights.chat_template
-        if template is None:
-            return self.raw_ids("\n\n".join(message.content for message in messages))
-        vocabulary = self.target.vocabulary
-        bos = vocabulary.text(vocabulary.bos).decode("utf-8", errors="replace")
-        eos = vocabulary.text(vocabulary.eos).decode("utf-8", errors="replace")
-        text = render(template, messages, bos=bos, eos=eos)
-        *before, last = messages
-        other = replace(last, content=f"{last.content}?")
-        if text == render(template, [*before, other], bos=bos, eos=eos):
-            raise ModelError(
-                "the model's chat template leaves the question out", "--raw sends the prompt without a template"
-            )
-        return self.raw_ids(text)
+        """As `PromptWriter.chat_ids`."""
+        return self._open_prompts.chat_ids(messages)
 
     def raw_ids(self, text: str) -> list[int]:
-        """Token ids of `text`, special tokens read as such, with one BOS in front if the model wants one.
+        """As `PromptWriter.raw_ids`."""
+        return self._open_prompts.raw_ids(text)
 
-        Raises UsageError for a text that cannot fit into the context whatever its tokens are: tokenizing megabytes
-        takes minutes, and nothing can stop it.
-        """
-        if self._closed:
-            raise ValueError("the models are closed")
-        vocabulary = self.target.vocabulary
-        n_bytes = len(text.encode("utf-8"))
-        if n_bytes > _SURELY_FITS * self.target.n_ctx and n_bytes > vocabulary.longest * self.target.n_ctx:
-            raise UsageError(
-                f"the prompt has {n_bytes} bytes, more than {self.target.n_ctx} tokens can hold", "shorten it"
-            )
-        ids = vocabulary.tokenize(text)
-        if vocabulary.adds_bos and vocabulary.bos >= 0 and ids[:1] != [vocabulary.bos]:
-            ids.insert(0, vocabulary.bos)
-        return ids
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+        """Decode the next answer of a conversation. Raises as `answer` and `PromptWriter.chat` do."""
+        prompt, cut = self._open_prompts.chat(messages, options)
+        return _behind(cut, self.answer(prompt, options))
+
+    def complete(self, text: str, options: AnswerOptions) -> Iterator[Event]:
+        """Decode what follows a text. Raises as `answer` and `PromptWriter.complete` do."""
+        prompt, cut = self._open_prompts.complete(text, options)
+        return _behind(cut, self.answer(prompt, options))
 
     def answer(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         """Decode one answer to `prompt`. While the stop flag is set, it ends with reason `cancelled`.
@@ -119,7 +95,8 @@ class Session:
         if len(prompt) > self.target.n_ctx:
             raise UsageError(
                 f"the prompt has {len(prompt)} tokens, the context holds {self.target.n_ctx}",
-                f"shorten it, or raise --ctx (the model was trained for {self.target.weights.n_ctx_train})",
+                f"shorten it or raise --ctx (the model was trained for {self.target.weights.n_ctx_train}); "
+                "specdesk run --truncate leaves its beginning out",
             )
         return _explained(self._decode(prompt, options), self.target.path.name)
 
@@ -202,11 +179,21 @@ class Session:
         self._suffix = SuffixDrafter()
         self._model = None if self.draft is None else ModelDrafter(self.draft)
 
+    @property
+    def _open_prompts(self) -> PromptWriter:
+        if self._closed:
+            raise ValueError("the models are closed")
+        return self._prompts
+
     def close(self) -> None:
         """Free both models."""
         self._closed = True
         self._close_grammar()
         self._models.close()
+
+
+def _behind(cut: HistoryCut | None, events: Iterator[Event]) -> Iterator[Event]:
+    return events if cut is None else chain((cut,), events)
 
 
 def _explained(events: Iterator[Event], model: str) -> Iterator[Event]:

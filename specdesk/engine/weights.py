@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,8 +33,16 @@ ggml-cpu's repack.cpp (ggml_repack_get_optimal_repack_type) and amx/common.h cho
 class Weights:
     """A loaded model. Close it after every cache that works with it."""
 
-    def __init__(self, path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) -> None:
-        """Load, unless `stop` is set meanwhile; `n_gpu_layers` -1: all of them.
+    def __init__(
+        self,
+        path: Path,
+        n_gpu_layers: int,
+        stop: StopFlag,
+        *,
+        repack: bool,
+        progress: Callable[[float], None] = lambda _part: None,
+    ) -> None:
+        """Load, unless `stop` is set meanwhile; `n_gpu_layers` -1: all of them. `progress` hears the part that is done.
 
         With `repack` weights are laid out anew for faster products on this CPU.
         Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported; Interrupted
@@ -45,7 +54,7 @@ class Weights:
         llama_cpp.llama_backend_init()
         native_log.clear()
         try:
-            self.native = _load_model(path, n_gpu_layers, stop, repack=repack)
+            self.native = _load_model(path, n_gpu_layers, stop, progress, repack=repack)
             _check_generates_text(self.native, path)
             self.vocabulary = LlamaVocabulary(self.native)
         except BaseException:
@@ -93,7 +102,9 @@ def _check_generates_text(model: Any, path: Path) -> None:
         raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
 
 
-def _load_model(path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) -> Any:
+def _load_model(
+    path: Path, n_gpu_layers: int, stop: StopFlag, progress: Callable[[float], None], *, repack: bool
+) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = n_gpu_layers
     params.use_extra_bufts = repack
@@ -101,7 +112,12 @@ def _load_model(path: Path, n_gpu_layers: int, stop: StopFlag, *, repack: bool) 
         # A mapped file would stay in memory beside the layout made of it: 1.75 GB for a Q4_K_M file of 1.1 GB. With
         # layers on a GPU most of the file is not kept, and reading it would need room for all of it at once.
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
-    go_on = llama_cpp.llama_progress_callback(lambda _part, _data: not stop.is_set())
+
+    def loaded(part: float, _data: object) -> bool:
+        progress(part)
+        return not stop.is_set()
+
+    go_on = llama_cpp.llama_progress_callback(loaded)
     params.progress_callback = go_on
     model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
     if stop.is_set():

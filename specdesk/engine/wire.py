@@ -16,7 +16,7 @@ import msgspec
 from specdesk import errors
 from specdesk.core.acceptance import Record
 from specdesk.core.closeness import Closeness
-from specdesk.core.events import Finished, PromptRead, Step
+from specdesk.core.events import Finished, HistoryCut, PromptRead, Step
 from specdesk.core.sampling import Sampling
 from specdesk.engine.info import EngineInfo
 from specdesk.engine.message import Message
@@ -223,6 +223,7 @@ class Crashed:
 Reply = (
     Notice
     | Progress
+    | HistoryCut
     | PromptRead
     | Step
     | Finished

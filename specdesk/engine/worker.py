@@ -61,7 +61,7 @@ class Worker:
     def _done(self, request: wire.Request) -> wire.Reply:
         match request:
             case wire.Load():
-                self._pair = LoadedPair(request.settings, self._notify, self._stops.flag)
+                self._pair = LoadedPair(request.settings, self._notify, self._stops.flag, self._progress)
                 return wire.Loaded(self._pair.info)
             case wire.Tune():
                 return wire.Tuned(tune(request.settings, self._notify, self._progress, self._stops.flag))

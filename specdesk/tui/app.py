@@ -43,8 +43,12 @@ class ChatApp(App[None]):
         self._chat.call_after_refresh(self.engine.start)
 
     def on_load_failed(self, message: LoadFailed) -> None:
-        """The screen says it; the exit code will too."""
+        """The screen says it; if nothing comes of trying again, the exit code will too."""
         self.load_error = message.error
+
+    def on_engine_loaded(self) -> None:
+        """All is well."""
+        self.load_error = None
 
     async def action_quit(self) -> None:
         """End the answer under way and leave."""

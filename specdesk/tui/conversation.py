@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.sampling import Sampling
-from specdesk.engine.client import AnswerOptions, Message
+from specdesk.engine.client import AnswerOptions, Message, Overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class ChatOptions:
             verify=self.verify,
             answer=number,
             drafter=self.drafter,
+            overflow=Overflow.TURNS,
             repeatable=self.seed is not None,
         )
 

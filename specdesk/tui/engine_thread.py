@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import textual.message
@@ -12,14 +13,16 @@ import textual.message
 from specdesk.core.events import Event
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message, StopFlag
-from specdesk.errors import SpecdeskError
+from specdesk.errors import EngineDiedError, SpecdeskError
 from specdesk.tui.conversation import Question
 from specdesk.tui.messages import (
     AnswerFailed,
     EngineCrashed,
     EngineEvent,
     EngineLoaded,
+    EngineLost,
     EngineNotice,
+    EngineProgress,
     LoadFailed,
 )
 
@@ -38,8 +41,19 @@ class EngineLike(Protocol):
         """Free the models."""
 
 
-Load = Callable[[Callable[[str], None], StopFlag], EngineLike]
-"""Loads the models, given where to send notices and what stops it. Raises SpecdeskError, and Interrupted if stopped."""
+class Load(Protocol):
+    """Loads the models."""
+
+    def __call__(self, notify: Callable[[str], None], stop: StopFlag, progress: Callable[[str], None]) -> EngineLike:
+        """`notify` and `progress` take what there is to say, `stop` stops it.
+
+        Raises SpecdeskError, and Interrupted if stopped.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Reload:
+    """Load anew."""
 
 
 class EngineThread:
@@ -52,7 +66,7 @@ class EngineThread:
         """`post` may be called from another thread; False from it means that nobody listens any more."""
         self._load = load
         self._post = post
-        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Question | _Reload | None] = queue.SimpleQueue()
         self._stop = StopFlag()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._main, name="engine")
@@ -63,9 +77,15 @@ class EngineThread:
             self._thread.start()
 
     def ask(self, question: Question) -> None:
-        """Have a question answered: events until Finished, or AnswerFailed. One at a time."""
+        """Have a question answered: events until Finished, or AnswerFailed. One at a time, of a loaded engine."""
         self._stop.clear()
-        self._questions.put(question)
+        self._orders.put(question)
+
+    def reload(self, load: Load | None = None) -> None:
+        """Load the same models again, or others; an answer under way ends first. EngineLoaded or LoadFailed follows."""
+        self._load = load or self._load
+        self.cancel()
+        self._orders.put(_Reload())
 
     def cancel(self) -> None:
         """End the answer under way, also one that has not begun yet; Finished still comes."""
@@ -75,38 +95,71 @@ class EngineThread:
         """End the answer under way and free the models; returns when that is done. May be called again."""
         self._closing.set()
         self.cancel()
-        self._questions.put(None)
+        self._orders.put(None)
         if self._thread.ident is not None:
             self._thread.join()
 
     def _main(self) -> None:
         try:
-            try:
-                engine = self._load(self._notify, self._stop)
-            except SpecdeskError as error:
-                self._tell(LoadFailed(error))
-                return
-            except Interrupted:  # by closing: nothing else stops a load
-                return
-            try:
-                self._tell(EngineLoaded(engine.info))
-                while (question := self._questions.get()) is not None and not self._closing.is_set():
-                    self._answer(engine, question)
-            finally:
-                engine.close()
+            while not self._closing.is_set():
+                engine = self._loaded()
+                if engine is not None:
+                    self._serve(engine)
+                else:
+                    self._until_reload()
         except Exception as error:  # the screen raises it again, where a traceback can be seen
             self._tell(EngineCrashed(error))
 
+    def _loaded(self) -> EngineLike | None:
+        try:
+            engine = self._load(self._notify, self._stop, self._progress)
+        except SpecdeskError as error:
+            self._tell(LoadFailed(error))
+            return None
+        except Interrupted:  # by another load, or by closing
+            return None
+        self._tell(EngineLoaded(engine.info))
+        return engine
+
+    def _serve(self, engine: EngineLike) -> None:
+        """Answer questions until another load is asked for, or the engine is gone."""
+        try:
+            while isinstance(order := self._orders.get(), Question) and not self._closing.is_set():
+                self._answer(engine, order)
+        except EngineDiedError as error:
+            engine.close()
+            self._tell(EngineLost(error))
+            self._until_reload()
+        else:
+            self._let_go_on()
+        finally:
+            engine.close()
+
+    def _until_reload(self) -> None:
+        while isinstance(self._orders.get(), Question):
+            pass
+        self._let_go_on()
+
+    def _let_go_on(self) -> None:
+        if not self._closing.is_set():
+            self._stop.clear()
+
     def _answer(self, engine: EngineLike, question: Question) -> None:
+        """Raises EngineDiedError where the answer ended by it."""
         try:
             for event in engine.chat(question.messages, question.options):
                 if not self._tell(EngineEvent(event)):
                     self._stop.set()
+        except EngineDiedError:
+            raise
         except SpecdeskError as error:
             self._tell(AnswerFailed(error))
 
     def _notify(self, text: str) -> None:
         self._tell(EngineNotice(text))
+
+    def _progress(self, text: str) -> None:
+        self._tell(EngineProgress(text))
 
     def _tell(self, message: textual.message.Message) -> bool:
         return not self._closing.is_set() and self._post(message)

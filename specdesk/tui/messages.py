@@ -8,7 +8,7 @@ from textual.message import Message
 
 from specdesk.core.events import Event
 from specdesk.engine.client import EngineInfo
-from specdesk.errors import SpecdeskError
+from specdesk.errors import EngineDiedError, SpecdeskError
 
 
 @dataclass
@@ -16,6 +16,17 @@ class EngineNotice(Message):
     """Something the user should know and need not act on, such as a setting that could not be honoured as given."""
 
     text: str
+
+
+@dataclass
+class EngineProgress(Message):
+    """What is done now while the models load."""
+
+    text: str
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the latest is of interest."""
+        return isinstance(message, EngineProgress)
 
 
 @dataclass
@@ -27,7 +38,7 @@ class EngineLoaded(Message):
 
 @dataclass
 class LoadFailed(Message):
-    """There will be no engine. Nothing follows."""
+    """There is no engine until another load is asked for."""
 
     error: SpecdeskError
 
@@ -44,6 +55,13 @@ class AnswerFailed(Message):
     """The answer under way ended in an error. The engine takes the next question."""
 
     error: SpecdeskError
+
+
+@dataclass
+class EngineLost(Message):
+    """The engine is gone, and with it the answer under way, if there was one. Another load may be asked for."""
+
+    error: EngineDiedError
 
 
 @dataclass

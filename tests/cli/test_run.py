@@ -369,3 +369,15 @@ def test_on_a_terminal_the_answer_streams_in_colour_with_a_legend(pair: Sequence
     assert "rejected draft token" in shown
     assert "\x1b[32m" in shown
     assert "speedup" in shown
+
+
+def test_a_prompt_that_the_context_cannot_hold(tiny_pair: TinyPair) -> None:
+    args = ("run", "-", "--target", tiny_pair.target, "--ctx", "128", "-n", "5", "-t", "0")
+    refused = specdesk(*args, stdin="word " * 60)
+    assert refused.returncode == 2
+    assert "the context holds 128" in lines(refused.stderr)[-1]
+    assert "--truncate" in lines(refused.stderr)[-1]
+    cut = specdesk(*args, "--truncate", stdin="word " * 60)
+    assert cut.returncode == 0, cut.stderr
+    assert any("the first 178 characters of the prompt not sent" in line for line in lines(cut.stderr)), cut.stderr
+    assert answer(*args[1:], "--truncate", stdin="word " * 60)["left_out"]["n_characters"] == 178

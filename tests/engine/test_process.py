@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from specdesk.core.events import Event, Finished, PromptRead, Step, StopReason
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
 from specdesk.engine import process
@@ -67,7 +67,7 @@ def timeless(event: Event) -> Event:
             return replace(event, elapsed_s=0.0)
         case Step():
             return replace(event, draft_s=0.0, target_s=0.0, step_s=0.0, plain_s=None)
-        case Finished():
+        case HistoryCut() | Finished():
             return event
 
 
@@ -132,6 +132,15 @@ class TestErrors:
         with pytest.raises(EngineBugError, match=r"in broken(?s:.*)ZeroDivisionError: a bug of ours"):
             engine.chat(HELLO, GREEDY)
         assert reason(engine.complete("Hello", GREEDY)) is StopReason.LENGTH
+
+    def test_progress_arrives_while_it_loads(self, tiny_pair: TinyPair) -> None:
+        said: list[str] = []
+        settings = EngineSettings(tiny_pair.target, tiny_pair.draft, n_threads=1)
+        with Engine(settings, lambda _: None, StopFlag(), said.append):
+            of_target = [line for line in said if "loading target.gguf" in line]
+            assert of_target[-1].endswith("100%")
+            assert len(of_target) == len(set(of_target)) > 1
+            assert said.index("loading draft.gguf: 100%") < said.index("measuring what passes cost here")
 
     def test_notices_arrive_while_it_loads(self, tiny_pair: TinyPair) -> None:
         notices: list[str] = []

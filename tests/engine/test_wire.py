@@ -16,6 +16,7 @@ from specdesk.core.events import (
     Delta,
     DraftedToken,
     Finished,
+    HistoryCut,
     Outcome,
     PromptRead,
     Source,
@@ -94,6 +95,7 @@ REQUESTS: list[wire.Request] = [
 REPLIES: list[wire.Reply] = [
     wire.Notice("note\nthis"),
     wire.Progress("now"),
+    HistoryCut(2, 0, 500, 300),
     PromptRead(1, 2, 0, 0.5),
     STEP,
     Finished(StopReason.CANCELLED, (Delta("é", Source.PLAIN),)),

@@ -27,18 +27,22 @@ def make_chat() -> Iterator[Callable[..., Chat]]:
         load_error: SpecdeskError | None = None,
         notices: Sequence[str] = (),
         load_at_once: bool = True,
+        said: str = "",
     ) -> Chat:
         scripted = engine or ScriptedEngine()
         may_load = threading.Event()
+        errors = [] if load_error is None else [load_error]
         if load_at_once:
             may_load.set()
 
-        def load(notify: Callable[[str], None], stop: StopFlag) -> ScriptedEngine:
+        def load(notify: Callable[[str], None], stop: StopFlag, progress: Callable[[str], None]) -> ScriptedEngine:
+            if said:
+                progress(said)
             may_load.wait(PATIENCE_S)
             for notice in notices:
                 notify(notice)
-            if load_error is not None:
-                raise load_error
+            if errors:
+                raise errors.pop()
             scripted.threads.add(threading.get_ident())
             scripted.stop = stop
             return scripted

@@ -9,7 +9,7 @@ import pytest
 
 from specdesk.cli.chat import chat as chat_command
 from specdesk.engine.client import Message
-from specdesk.errors import GenerationError, ModelError, UsageError
+from specdesk.errors import EngineDiedError, GenerationError, ModelError, UsageError
 from specdesk.tui.state import State
 from specdesk.tui.widgets.turns import Failure
 from tests.tui.driver import Chat
@@ -81,6 +81,43 @@ async def test_a_failed_answer_is_said_and_the_next_one_works(make_chat: Make) -
             Message("assistant", "ok so"),
             Message("user", "next"),
         )
+
+
+async def test_a_failed_load_may_be_tried_again(make_chat: Make) -> None:
+    chat = make_chat(load_error=ModelError("cannot load big.gguf", "download it again"))
+    async with chat.run(ready=False) as see:
+        await see.until_state(State.BROKEN)
+        await see.pilot.press("ctrl+r")
+        await see.until_state(State.READY)
+        await see.ask("hello")
+        await see.answer(step(["a"], "b"))
+    assert chat.app.load_error is None
+
+
+async def test_an_engine_that_dies_leaves_the_answer_and_comes_back(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("go")
+        await see.stream(step(["half"], " an answer"))
+        see.engine.feed(EngineDiedError("the engine's process was ended by SIGABRT", "", ("GGML_ASSERT([/x]) failed",)))
+        await see.until_state(State.BROKEN)
+        assert "half an answer" in see.shown()
+        assert "SIGABRT" in see.shown()
+        assert "GGML_ASSERT([/x]) failed" in see.shown()
+        assert chat.engine.closed
+        await see.pilot.press("ctrl+r")
+        await see.until_state(State.READY)
+        await see.ask("on")
+        assert see.engine.asked[-1][0][:2] == (Message("user", "go"), Message("assistant", "half an answer"))
+    assert "engine" not in {thread.name for thread in threading.enumerate()}
+
+
+async def test_progress_of_the_load_is_shown(make_chat: Make) -> None:
+    chat = make_chat(said="loading big [/x].gguf: 43%", load_at_once=False)
+    async with chat.run(ready=False) as see:
+        await see.until(lambda: "loading big [/x].gguf: 43%" in see.shown(), "progress")
+        chat.may_load.set()
+        await see.until_state(State.READY)
 
 
 async def test_a_bug_in_the_engine_ends_the_app_with_itself(make_chat: Make) -> None:

@@ -17,7 +17,16 @@ from specdesk.errors import SpecdeskError
 from specdesk.tui.conversation import ChatOptions, Conversation
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.figures import Figures
-from specdesk.tui.messages import AnswerFailed, EngineCrashed, EngineEvent, EngineLoaded, EngineNotice, LoadFailed
+from specdesk.tui.messages import (
+    AnswerFailed,
+    EngineCrashed,
+    EngineEvent,
+    EngineLoaded,
+    EngineLost,
+    EngineNotice,
+    EngineProgress,
+    LoadFailed,
+)
 from specdesk.tui.state import REFUSALS, State
 from specdesk.tui.widgets.header import ChatHeader
 from specdesk.tui.widgets.prompt import Prompt
@@ -42,6 +51,7 @@ class ChatScreen(Screen[None]):
             "ctrl+t", "toggle_rejected", "Rejected", id="chat.rejected", tooltip="Show or hide rejected draft tokens."
         ),
         Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Forget this conversation and begin another."),
+        Binding("ctrl+r", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
         Binding("pageup", "scroll(-1)", id="chat.page_up", show=False, priority=True),
         Binding("pagedown", "scroll(1)", id="chat.page_down", show=False, priority=True),
     ]
@@ -82,6 +92,11 @@ class ChatScreen(Screen[None]):
         """Keep it where it can be read again."""
         self._transcript.add(Notice(f"note: {message.text}"))
 
+    def on_engine_progress(self, message: EngineProgress) -> None:
+        """Say what is waited for."""
+        if self._state is State.LOADING:
+            self.query_one(Prompt).expect(f"{message.text} …", REFUSALS[State.LOADING])
+
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
         self._author = message.info.target.name
@@ -97,7 +112,7 @@ class ChatScreen(Screen[None]):
         )
 
     def on_load_failed(self, message: LoadFailed) -> None:
-        """Say why; all that is left is to quit."""
+        """Say why; it may be tried again."""
         self._transcript.say_first("The models could not be loaded.")
         self._transcript.add(Failure(message.error))
         self._enter(State.BROKEN)
@@ -115,6 +130,15 @@ class ChatScreen(Screen[None]):
         """Keep what is there and say what happened."""
         self._show_pending()
         self._conclude(message.error)
+
+    def on_engine_lost(self, message: EngineLost) -> None:
+        """Keep what is there; the models may be loaded again."""
+        self._show_pending()
+        if self._answer is not None:
+            self._conclude(message.error)
+        else:
+            self._transcript.add(Failure(message.error))
+        self._enter(State.BROKEN)
 
     def on_engine_crashed(self, message: EngineCrashed) -> None:
         """A bug: it ends the app with its traceback."""
@@ -151,6 +175,12 @@ class ChatScreen(Screen[None]):
         else:
             await self.app.action_quit()
 
+    def action_reload(self) -> None:
+        """Load the models again."""
+        if self._state is State.BROKEN:
+            self._enter(State.LOADING)
+            self._engine.reload()
+
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
         self._show_rejected = not self._show_rejected
@@ -175,6 +205,8 @@ class ChatScreen(Screen[None]):
         """Grey out what has no effect now."""
         if action == "stop":
             return True if self._state is State.ANSWERING else None
+        if action == "reload":
+            return self._state is State.BROKEN
         if action == "new_chat":
             return True if self._state is State.READY else None
         return True

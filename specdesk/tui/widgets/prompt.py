@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
+
+from specdesk.tokenview import visible
 
 _CONTROLS = dict.fromkeys(code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t")
 
@@ -45,7 +48,7 @@ class Prompt(TextArea):
 
     def expect(self, hint: str, refusal: str | None) -> None:
         """Show a hint; `refusal` is what to show instead when Enter must not send, None when it may."""
-        self.border_subtitle = hint
+        self._say(hint)
         self._refusal = refusal
         self.set_class(refusal is not None, "-waiting")
 
@@ -68,12 +71,16 @@ class Prompt(TextArea):
         if not self.text.strip():
             return
         if self._refusal is not None:
-            self.border_subtitle = self._refusal
+            self._say(self._refusal)
             return
         text = self.text
         self._refusal = ""
         self.clear()
         self.post_message(self.Sent(self, text))
+
+    def _say(self, text: str) -> None:
+        # A string would be read as markup, and file names are no markup.
+        self.border_subtitle = Text(visible(text))
 
     def action_new_line(self) -> None:
         """Break the line at the cursor."""

@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from specdesk.core.events import Event, Finished, PromptRead, Step, StopReason
-from specdesk.errors import SpecdeskError
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step, StopReason
+from specdesk.errors import EngineDiedError, SpecdeskError
 from specdesk.tokenview import Span, delta_spans, spans, visible
 from specdesk.tui.figures import UNKNOWN, Figures
 from specdesk.tui.widgets.token_view import TokenView
@@ -24,10 +24,15 @@ class Notice(Static):
 
 
 class Failure(Static):
-    """An error with its hint."""
+    """An error with its hint, and what native code said last where that ended by it."""
 
     def __init__(self, error: SpecdeskError) -> None:
-        lines = [f"error: {error.message}", *([error.hint] if error.hint else [])]
+        log = error.log if isinstance(error, EngineDiedError) else ()
+        lines = [
+            f"error: {error.message}",
+            *([error.hint] if error.hint else []),
+            *(f"llama.cpp: {line}" for line in log),
+        ]
         super().__init__(visible("\n".join(lines)), markup=False)
 
 
@@ -67,6 +72,8 @@ class AnswerTurn(Vertical):
         for event in events:
             self.figures.add(event)
             match event:
+                case HistoryCut():
+                    pass
                 case PromptRead():
                     self._status.update(_reading(event))
                 case Step():
