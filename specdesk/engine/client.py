@@ -80,7 +80,7 @@ class Engine:
         return self._process.pid
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
-        """Decode the next answer of a conversation, whose last message is the user's.
+        """Decode the next answer of a conversation, or the rest of one that its last message begins.
 
         Raises: UsageError for an empty prompt or one that the context cannot hold; ModelError if the template fails;
         GenerationError if llama.cpp fails.

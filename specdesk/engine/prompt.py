@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -27,6 +27,17 @@ _BLOCK = 4
 Write = Callable[[Sequence[Message]], list[int]]
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is fed before anything is decoded."""
+
+    ids: list[int]
+    n_written: int = 0
+    """Of them, tokens at the end that are the answer's own beginning."""
+    cut: HistoryCut | None = None
+    """What was left out to make room; None if nothing was."""
+
+
 class PromptWriter:
     """Writes the prompts of one model."""
 
@@ -34,37 +45,39 @@ class PromptWriter:
         self._target = target
         self._size = lru_cache(4096)(self._n_tokens)
 
-    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> tuple[list[int], HistoryCut | None]:
-        """Token ids that ask for the next answer, and what was left out to make room for it, as options allow.
+    def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Prompt:
+        """What asks for the next answer, with as much left out to make room for it as options allow.
 
-        They may still be too many. Raises as `chat_ids` does.
+        It may still be too long. Where the last message is the model's, it is gone on with. Raises as `chat_ids` does.
         """
         return self._cut(messages, self.chat_ids, options)
 
-    def complete(self, text: str, options: AnswerOptions) -> tuple[list[int], HistoryCut | None]:
+    def complete(self, text: str, options: AnswerOptions) -> Prompt:
         """The same for a text that is to be gone on with. Raises as `raw_ids` does."""
         return self._cut([Message("user", text)], lambda messages: self.raw_ids(messages[-1].content), options)
 
     def chat_ids(self, messages: Sequence[Message]) -> list[int]:
         """Token ids that ask for the next answer of a conversation, with exactly the BOS the model wants.
 
-        A model without a chat template gets the messages as they are, blank lines between them.
-        Raises ModelError if the template fails or drops the question.
+        Where the last message is the model's, they end with it. A model without a chat template gets the messages as
+        they are, blank lines between them. Raises ModelError if the template fails or drops the question.
         """
+        begun = messages[-1].content if messages[-1].role == "assistant" else ""
+        asked = messages[:-1] if messages[-1].role == "assistant" else messages
         template = self._target.weights.chat_template
         if template is None:
-            return self.raw_ids("\n\n".join(message.content for message in messages))
+            return self.raw_ids("\n\n".join(message.content for message in asked) + begun)
         vocabulary = self._target.vocabulary
         bos = vocabulary.text(vocabulary.bos).decode("utf-8", errors="replace")
         eos = vocabulary.text(vocabulary.eos).decode("utf-8", errors="replace")
-        text = render(template, messages, bos=bos, eos=eos)
-        *before, last = messages
+        text = render(template, asked, bos=bos, eos=eos)
+        *before, last = asked
         other = replace(last, content=f"{last.content}?")
         if text == render(template, [*before, other], bos=bos, eos=eos):
             raise ModelError(
                 "the model's chat template leaves the question out", "--raw sends the prompt without a template"
             )
-        return self.raw_ids(text)
+        return self.raw_ids(text + begun)
 
     def raw_ids(self, text: str) -> list[int]:
         """Token ids of `text`, special tokens read as such, with one BOS in front if the model wants one.
@@ -83,11 +96,9 @@ class PromptWriter:
             ids.insert(0, vocabulary.bos)
         return ids
 
-    def _cut(
-        self, messages: Sequence[Message], write: Write, options: AnswerOptions
-    ) -> tuple[list[int], HistoryCut | None]:
+    def _cut(self, messages: Sequence[Message], write: Write, options: AnswerOptions) -> Prompt:
         if options.overflow is Overflow.REFUSE:
-            return write(messages), None
+            return self._written(messages, write)
         n_ctx = self._target.n_ctx
         reserved = n_ctx // _RESERVED
         room = n_ctx - (reserved if options.max_tokens is None else min(options.max_tokens, reserved))
@@ -102,18 +113,25 @@ class PromptWriter:
         turns = messages[len(system) :]
         n_out = turns_left_out(messages, fits, lambda message: self._size(message.content), n_ctx // _BLOCK)
         if n_out is None:
-            n_out = len(turns) - 1
+            n_out = max(i for i, turn in enumerate(turns) if turn.role == "user")
         kept = [*system, *turns[n_out:]]
         start = 0
         if options.overflow is Overflow.TEXT and not fits(kept):
             last = messages[-1]
             start = characters_left_out(last.content, lambda text: fits([*system, replace(last, content=text)])) or 0
             kept = [*system, replace(last, content=last.content[start:])]
-        ids = write(kept)
+        prompt = self._written(kept, write)
         if n_out == start == 0:
-            return ids, None
+            return prompt
         n_tokens = sum(self._size(turn.content) for turn in turns[:n_out]) + self._size(messages[-1].content[:start])
-        return ids, HistoryCut(n_out, start, n_tokens, len(ids))
+        return replace(prompt, cut=HistoryCut(n_out, start, n_tokens, len(prompt.ids)))
+
+    @staticmethod
+    def _written(messages: Sequence[Message], write: Write) -> Prompt:
+        ids = write(messages)
+        if messages[-1].role != "assistant":
+            return Prompt(ids)
+        return Prompt(ids, max(0, len(ids) - len(write(messages[:-1]))))
 
     def _n_tokens(self, text: str) -> int:
         n_bytes = len(text.encode("utf-8", errors="replace"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 
 from specdesk.core.acceptance import Acceptance, Record
@@ -16,7 +17,7 @@ from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
-from specdesk.core.events import Event, HistoryCut
+from specdesk.core.events import Event
 from specdesk.core.lookahead import FixedLookahead, Lookahead
 from specdesk.core.names import DrafterName
 from specdesk.core.rules import rule_of
@@ -24,7 +25,7 @@ from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions
-from specdesk.engine.prompt import PromptWriter
+from specdesk.engine.prompt import Prompt, PromptWriter
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import GenerationError, UsageError
 
@@ -74,14 +75,19 @@ class Session:
         return self._open_prompts.raw_ids(text)
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
-        """Decode the next answer of a conversation. Raises as `answer` and `PromptWriter.chat` do."""
-        prompt, cut = self._open_prompts.chat(messages, options)
-        return _behind(cut, self.answer(prompt, options))
+        """Decode the next answer of a conversation, or the rest of one that its last message begins.
+
+        Raises as `answer` and `PromptWriter.chat` do.
+        """
+        return self._prompted(self._open_prompts.chat(messages, options), options)
 
     def complete(self, text: str, options: AnswerOptions) -> Iterator[Event]:
         """Decode what follows a text. Raises as `answer` and `PromptWriter.complete` do."""
-        prompt, cut = self._open_prompts.complete(text, options)
-        return _behind(cut, self.answer(prompt, options))
+        return self._prompted(self._open_prompts.complete(text, options), options)
+
+    def _prompted(self, prompt: Prompt, options: AnswerOptions) -> Iterator[Event]:
+        events = self.answer(prompt.ids, replace(options, n_written=prompt.n_written or options.n_written))
+        return events if prompt.cut is None else chain((prompt.cut,), events)
 
     def answer(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         """Decode one answer to `prompt`. While the stop flag is set, it ends with reason `cancelled`.
@@ -190,10 +196,6 @@ class Session:
         self._closed = True
         self._close_grammar()
         self._models.close()
-
-
-def _behind(cut: HistoryCut | None, events: Iterator[Event]) -> Iterator[Event]:
-    return events if cut is None else chain((cut,), events)
 
 
 def _explained(events: Iterator[Event], model: str) -> Iterator[Event]:

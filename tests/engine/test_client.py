@@ -1,337 +1,357 @@
-"""The engine as the other rooms use it: notices, answers, drafting with the target itself, ends inside a block."""
+"""The engine's process: the same answers as in this one, stops that arrive, and deaths that are survived."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
+import psutil
 import pytest
 
-from specdesk.core.decode import Task
-from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
-from specdesk.core.tally import Tally
-from specdesk.engine.cores import best_threads, most_threads
-from specdesk.engine.llama import LlamaLM
-from specdesk.engine.loaded import LoadedPair
+from specdesk.engine import process
+from specdesk.engine.client import Engine, EngineBugError, tune, undo_tuning
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.vocabulary import LlamaVocabulary
-from specdesk.engine.weights import supports_gpu
-from specdesk.errors import ModelError, UsageError
-from tests.answers import ids as written
-from tests.answers import reason
-from tests.engine.conftest import OpenEngine, OpenLM, WriteModel
-from tests.tiny.gguf_models import BYTES, CHAT, CHATML, DRAFT, TARGET, TinyPair
-from tests.toy.models import events as decoded
+from specdesk.engine.worker import Stops
+from specdesk.errors import EngineDiedError, ModelError, UsageError
+from specdesk.settings import EngineSettings
+from tests.answers import ids, reason, text
+from tests.engine.conftest import OpenEngine
+from tests.tiny.gguf_models import TinyPair
 
-GREEDY = AnswerOptions(Sampling(0.0), seed=0, lookahead=4, max_tokens=200)
-TIE = 0.02
-"""Passes of up to 16 tokens were seen to move a logit by 0.01; a smaller lead than twice that may flip."""
+GREEDY = AnswerOptions(Sampling(0.0), seed=1, lookahead=4, max_tokens=60)
+ENDLESS = replace(GREEDY, max_tokens=None)
+HELLO = [Message("user", "Hello")]
+PATIENCE_S = 20.0
 
-
-def assert_equal_but_for_ties(lm: LlamaLM, prompt: list[int], ids: list[int], plain: list[int]) -> None:
-    """Up to the first difference; that one must be a tie when the shared text is scored token by token."""
-    at = next((i for i, (one, other) in enumerate(zip(ids, plain, strict=True)) if one != other), None)
-    if at is None:
-        return
-    lm.truncate(0)
-    for token in [*prompt, *plain[:at]]:
-        row = lm.extend([token], 1)[0]
-    gap = abs(float(row[ids[at]] - row[plain[at]]))
-    assert gap < TIE, f"token {at} differs with a gap of {gap}"
+Start = Callable[..., Engine]
 
 
-class TestNotices:
-    def test_none_when_all_is_honoured(self, write_model: WriteModel, open_engine: OpenEngine) -> None:
-        model = replace(TARGET, vocabulary=CHAT, chat_template=CHATML)
-        notices: list[str] = []
-        engine = open_engine(write_model(model), write_model(replace(DRAFT, vocabulary=CHAT)), notices=notices)
-        assert notices == []
-        assert engine.info.target.name == "tiny target"
-        assert engine.info.target.file == "model0.gguf"
-        assert engine.info.draft is not None
-        assert engine.info.draft.name == "tiny draft"
+@pytest.fixture
+def start(tiny_pair: TinyPair) -> Iterator[Start]:
+    """Starts engines over the tiny pair; what a test leaves open is closed at its end."""
+    started: list[Engine] = []
 
-    def test_more_threads_than_cores(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        notices: list[str] = []
-        engine = open_engine(tiny_pair.target, n_threads=999, notices=notices)
-        assert engine.info.n_threads == most_threads()
-        assert any("--threads 999" in notice and f"{most_threads()} threads" in notice for notice in notices)
+    def start_one(*, n_ctx: int = 512, stop: StopFlag | None = None, verbose: bool = False) -> Engine:
+        settings = EngineSettings(tiny_pair.target, tiny_pair.draft, n_ctx, n_threads=1, measure=False)
+        started.append(Engine(settings, lambda _: None, stop or StopFlag(), verbose=verbose))
+        return started[-1]
 
-    @pytest.mark.parametrize(("wanted", "used"), [(None, best_threads()), (1, 1), (most_threads(), most_threads())])
-    def test_as_many_threads_as_there_are_cores(
-        self, tiny_pair: TinyPair, open_engine: OpenEngine, wanted: int | None, used: int
-    ) -> None:
-        notices: list[str] = []
-        engine = open_engine(tiny_pair.target, n_threads=wanted, notices=notices)
-        assert engine.info.n_threads == used
-        assert not any("thread" in notice for notice in notices)
+    yield start_one
+    for engine in started:
+        engine.close()
 
-    @pytest.mark.skipif(supports_gpu(), reason="this build of llama.cpp has a GPU backend")
-    @pytest.mark.parametrize(
-        ("layers", "draft_layers", "flags"),
-        [
-            (None, None, []),
-            (0, 0, []),
-            (8, None, ["--gpu-layers 8"]),
-            (-1, 4, ["--gpu-layers -1", "--draft-gpu-layers 4"]),
-        ],
+
+def booting(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Let processes from now on run `code` before they serve."""
+    setup = "from specdesk.engine.loaded import LoadedPair\n"
+    monkeypatch.setattr(
+        process, "_BOOT", f"import sys; sys.path[:] = sys.argv[3:]\n{setup}{code}\n{process._BOOT.split('; ', 2)[2]}"
     )
-    def test_layers_for_a_gpu_that_the_build_cannot_use(
-        self,
-        tiny_pair: TinyPair,
-        open_engine: OpenEngine,
-        layers: int | None,
-        draft_layers: int | None,
-        flags: list[str],
-    ) -> None:
-        notices: list[str] = []
-        engine = open_engine(
-            tiny_pair.target, tiny_pair.draft, n_gpu_layers=layers, draft_n_gpu_layers=draft_layers, notices=notices
-        )
-        said = [notice for notice in notices if "GPU" in notice]
-        assert [notice.split(":")[0] for notice in said] == flags
-        assert engine.info.target.n_gpu_layers == 0
-        assert not engine.info.on_gpu
-
-    @pytest.mark.parametrize(("n_ctx", "n_notices"), [(256, 0), (257, 1)])
-    def test_a_context_longer_than_the_model_was_trained_for(
-        self, write_model: WriteModel, open_engine: OpenEngine, n_ctx: int, n_notices: int
-    ) -> None:
-        notices: list[str] = []
-        engine = open_engine(write_model(replace(TARGET, n_ctx_train=256)), n_ctx=n_ctx, notices=notices)
-        assert engine.info.n_ctx == n_ctx
-        said = [notice for notice in notices if f"--ctx {n_ctx}" in notice and "(256)" in notice]
-        assert len(said) == n_notices
-
-    def test_a_draft_trained_for_less_than_the_text(self, write_model: WriteModel, open_engine: OpenEngine) -> None:
-        """The answer goes on far beyond the draft's context, and drafts go on to be accepted."""
-        notices: list[str] = []
-        target = write_model(replace(TARGET, n_ctx_train=1024))
-        draft = write_model(replace(DRAFT, n_ctx_train=128))
-        engine = open_engine(target, draft, n_ctx=1024, notices=notices)
-        assert sum("the last 64 to 128 of it" in notice for notice in notices) == 1
-        options = AnswerOptions(Sampling(1.0), seed=1, lookahead=3, max_tokens=600)
-        steps = [event for event in engine.complete("Once upon", options) if isinstance(event, Step)]
-        assert sum(len(step.tokens) for step in steps) == 600
-        late = [step for step in steps[len(steps) // 2 :] if step.drafted]
-        assert len(late) > 50
-        assert sum(step.n_accepted for step in late) > 0.4 * sum(len(step.drafted) for step in late)
-
-    def test_a_model_without_a_chat_template(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        notices: list[str] = []
-        open_engine(tiny_pair.target, notices=notices)
-        assert notices == ["tiny target has no chat template: prompts are sent as they are"]
 
 
-class TestRefusals:
-    def test_a_draft_that_cannot_be_loaded(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+def timeless(event: Event) -> Event:
+    match event:
+        case PromptRead():
+            return replace(event, elapsed_s=0.0)
+        case Step():
+            return replace(event, draft_s=0.0, target_s=0.0, step_s=0.0, plain_s=None)
+        case HistoryCut() | Finished():
+            return event
+
+
+class TestSameAsHere:
+    @pytest.mark.parametrize("temperature", [0.0, 1.0])
+    def test_answers(self, start: Start, tiny_pair: TinyPair, open_engine: OpenEngine, temperature: float) -> None:
+        here, there = open_engine(tiny_pair.target, tiny_pair.draft), start()
+        options = replace(GREEDY, sampling=Sampling(temperature), placed=True)
+        for asked in range(2):
+            one = list(here.chat(HELLO, replace(options, answer=asked)))
+            other = list(there.chat(HELLO, replace(options, answer=asked)))
+            assert [timeless(event) for event in one] == [timeless(event) for event in other]
+        assert text(here.complete("Once", options)) == text(there.complete("Once", options))
+
+    def test_all_else(self, start: Start, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+        here, there = open_engine(tiny_pair.target, tiny_pair.draft), start()
+        assert here.prompt_ids(HELLO) == there.prompt_ids(HELLO)
+        answer = ids(here.chat(HELLO, GREEDY))
+        assert here.closeness(HELLO, answer, 3, (40, 50), 4) == there.closeness(HELLO, answer, 3, (40, 50), 4)
+        one, other = here.agreement(HELLO, answer, Sampling()), there.agreement(HELLO, answer, Sampling())
+        assert one is not None
+        assert other == one
+        assert here.machine() == there.machine()
+        assert here.info.target == there.info.target
+        assert here.info.draft == there.info.draft
+
+    def test_forgetting(self, start: Start) -> None:
+        engine = start()
+        first = list(engine.chat(HELLO, GREEDY))
+        engine.forget()
+        again = list(engine.chat(HELLO, GREEDY))
+        assert ids(first) == ids(again)
+        assert isinstance(again[0], PromptRead)
+        assert again[0].n_reused > 0
+
+
+class TestErrors:
+    def test_of_a_question(self, start: Start) -> None:
+        engine = start()
+        with pytest.raises(UsageError, match="the prompt is empty"):
+            engine.chat([Message("user", " ")], GREEDY)
+        assert reason(engine.chat(HELLO, GREEDY)) is StopReason.LENGTH
+
+    def test_of_a_load(self, tiny_pair: TinyPair) -> None:
         missing = tiny_pair.draft.with_name("missing.gguf")
-        with pytest.raises(ModelError, match=r"missing\.gguf"):
-            open_engine(tiny_pair.target, missing)
+        with pytest.raises(ModelError, match=r"missing\.gguf") as caught:
+            Engine(EngineSettings(tiny_pair.target, missing), lambda _: None, StopFlag())
+        assert "specdesk download" in caught.value.hint
+        assert not psutil.Process().children()
 
-    def test_a_draft_of_another_vocabulary(
-        self, tiny_pair: TinyPair, write_model: WriteModel, open_engine: OpenEngine
-    ) -> None:
-        with pytest.raises(ModelError, match="token 100 "):
-            open_engine(tiny_pair.target, write_model(replace(DRAFT, vocabulary=BYTES.swapped(100, 101))))
+    def test_of_tuning(self, tiny_pair: TinyPair) -> None:
+        for call in (
+            lambda settings: tune(settings, print, print, StopFlag()),
+            lambda settings: undo_tuning(settings, print),
+        ):
+            with pytest.raises(UsageError, match="nothing to tune"):
+                call(EngineSettings(tiny_pair.target))
 
-    @pytest.mark.parametrize("text", ["", "  \n"])
-    def test_an_empty_message(self, tiny_pair: TinyPair, open_engine: OpenEngine, text: str) -> None:
-        with pytest.raises(UsageError, match="empty"):
-            open_engine(tiny_pair.target).chat([Message("user", text)], GREEDY)
+    def test_a_bug_keeps_its_traceback(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        booting(monkeypatch, "def broken(*_): raise ZeroDivisionError('a bug of ours')\nLoadedPair.chat = broken")
+        engine = start()
+        with pytest.raises(EngineBugError, match=r"in broken(?s:.*)ZeroDivisionError: a bug of ours"):
+            engine.chat(HELLO, GREEDY)
+        assert reason(engine.complete("Hello", GREEDY)) is StopReason.LENGTH
 
-    def test_an_empty_raw_prompt(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        with pytest.raises(UsageError, match="empty"):
-            open_engine(tiny_pair.target).complete("", GREEDY)
+    def test_progress_arrives_while_it_loads(self, tiny_pair: TinyPair) -> None:
+        said: list[str] = []
+        settings = EngineSettings(tiny_pair.target, tiny_pair.draft, n_threads=1)
+        with Engine(settings, lambda _: None, StopFlag(), said.append):
+            of_target = [line for line in said if "loading target.gguf" in line]
+            assert of_target[-1].endswith("100%")
+            assert len(of_target) == len(set(of_target)) > 1
+            assert said.index("loading draft.gguf: 100%") < said.index("measuring what passes cost here")
 
-    def test_a_prompt_longer_than_the_context(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        with pytest.raises(UsageError, match="the context holds 64"):
-            open_engine(tiny_pair.target, n_ctx=64).complete("x" * 64, GREEDY)
-
-    def test_a_template_that_fails(self, write_model: WriteModel, open_engine: OpenEngine) -> None:
-        engine = open_engine(write_model(replace(TARGET, chat_template="{{ messages[0].role.x.y }}")))
-        with pytest.raises(ModelError, match="chat template"):
-            engine.chat([Message("user", "Hello")], GREEDY)
-        assert len(written(list(engine.complete("Hello", GREEDY)))) == 200
-
-
-class TestGreedy:
-    @pytest.fixture
-    def plain(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> list[int]:
-        return written(list(open_engine(tiny_pair.target).complete("Once upon", GREEDY)))
-
-    @pytest.mark.parametrize("lookahead", [1, 2, 4, 8])
-    def test_with_a_draft_equals_plain(
-        self, tiny_pair: TinyPair, open_engine: OpenEngine, open_lm: OpenLM, plain: list[int], lookahead: int
-    ) -> None:
-        engine = open_engine(tiny_pair.target, tiny_pair.draft)
-        seen = list(engine.complete("Once upon", replace(GREEDY, lookahead=lookahead)))
-        assert reason(seen) is StopReason.LENGTH
-        assert len(written(seen)) == 200
-        lm = open_lm(tiny_pair.target)
-        prompt = [1, *lm.vocabulary.tokenize("Once upon")]
-        assert_equal_but_for_ties(lm, prompt, written(seen), plain)
-
-    def test_drafting_with_the_target_itself(
-        self, tiny_pair: TinyPair, open_engine: OpenEngine, open_lm: OpenLM, plain: list[int]
-    ) -> None:
-        """All is accepted and each full block brings one bonus token: no cache is off by one."""
-        engine = open_engine(tiny_pair.target, tiny_pair.target)
-        seen = list(engine.complete("Once upon", GREEDY))
-        tally = Tally()
-        for event in seen:
-            tally.add(event)
-        assert tally.accepted + tally.rejected > 100
-        assert tally.acceptance_rate is not None
-        assert tally.acceptance_rate >= 0.99
-        for step in seen:
-            if isinstance(step, Step) and step.drafted and all(d.outcome is Outcome.ACCEPTED for d in step.drafted):
-                sources = [token.source for token in step.tokens]
-                assert sources == [Source.ACCEPTED] * len(step.drafted) + [Source.BONUS]
-                assert [token.id for token in step.tokens[:-1]] == [draft.id for draft in step.drafted]
-        lm = open_lm(tiny_pair.target)
-        prompt = [1, *lm.vocabulary.tokenize("Once upon")]
-        assert_equal_but_for_ties(lm, prompt, written(seen), plain)
+    def test_notices_arrive_while_it_loads(self, tiny_pair: TinyPair) -> None:
+        notices: list[str] = []
+        settings = EngineSettings(tiny_pair.target, n_threads=999, measure=False)
+        with Engine(settings, notices.append, StopFlag()):
+            assert any("--threads 999" in notice for notice in notices)
 
 
-class Ending:
-    """A model's vocabulary in which another token ends the answer."""
-
-    def __init__(self, vocabulary: LlamaVocabulary, eog: int) -> None:
-        self._vocabulary = vocabulary
-        self._eog = eog
-
-    def piece(self, token: int) -> bytes:
-        return b"" if token == self._eog else self._vocabulary.piece(token)
-
-    def is_eog(self, token: int) -> bool:
-        return token == self._eog
-
-
-class TestEndInsideABlock:
-    K = 4
-    PROMPT = "The"
-    """The tiny target continues it with 2K + 1 different tokens, each well ahead of the next best."""
-
-    @pytest.fixture
-    def pair(self, tiny_pair: TinyPair, open_lm: OpenLM) -> tuple[LlamaLM, LlamaLM]:
-        return open_lm(tiny_pair.target), open_lm(tiny_pair.target)
-
-    @pytest.mark.parametrize("position", range(2 * K + 1))
-    def test_ends_the_answer_there(self, pair: tuple[LlamaLM, LlamaLM], position: int) -> None:
-        target, draft = pair
-        prompt = [1, *target.vocabulary.tokenize(self.PROMPT)]
-        task = Task(prompt, Sampling(0.0), max_tokens=30)
-        plain = written(list(decoded(task, target, None, 0, vocabulary=target.vocabulary)))
-        assert len(set(plain[: 2 * self.K + 1])) == 2 * self.K + 1
-
-        vocabulary = Ending(target.vocabulary, plain[position])
-        seen = list(decoded(task, target, draft, self.K, vocabulary=vocabulary))
-        assert reason(seen) is StopReason.EOG
-        assert written(seen) == plain[: position + 1]
-        shown = "".join(d.text for event in seen if isinstance(event, Step | Finished) for d in event.deltas)
-        before = b"".join(target.vocabulary.piece(token) for token in plain[:position])
-        assert shown == before.decode("utf-8", errors="replace")
-        ids = prompt + plain[: position + 1]
-        for lm in pair:
-            assert list(lm.ids) == ids[: len(lm.ids)]
-            assert len(lm.ids) < len(ids)
-        tally = Tally()
-        for event in seen:
-            tally.add(event)
-        assert tally.generated_tokens == position + 1
-        assert tally.rejected == 0
-        assert tally.ignored == 0  # nothing is drafted behind an end
-
-
-class TestConversation:
-    def test_the_second_answer_reads_only_what_is_new(self, write_model: WriteModel, open_engine: OpenEngine) -> None:
-        model = replace(TARGET, vocabulary=CHAT, chat_template=CHATML)
-        engine = open_engine(write_model(model), write_model(replace(DRAFT, vocabulary=CHAT)))
-        options = replace(GREEDY, max_tokens=20)
-        first = list(engine.chat([Message("user", "Hello")], options))
-        answer = "".join(d.text for event in first if isinstance(event, Step | Finished) for d in event.deltas)
-        turns = [Message("user", "Hello"), Message("assistant", answer), Message("user", "More")]
-        second = list(engine.chat(turns, options))
-        assert isinstance(first[0], PromptRead)
-        assert isinstance(second[0], PromptRead)
-        assert first[0].n_reused == 0
-        assert second[0].n_reused >= first[0].n_total
-
-    def test_nothing_is_read_for_the_same_prompt_again(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        engine = open_engine(tiny_pair.target, tiny_pair.draft)
-        answers = [list(engine.complete("Once upon", GREEDY)) for _ in range(2)]
-        assert written(answers[0]) == written(answers[1])
-        first = answers[1][0]
-        assert isinstance(first, PromptRead)
-        assert first.n_reused == first.n_read == first.n_total - 1
-
-    def test_progress_of_a_long_prompt(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        engine = open_engine(tiny_pair.target, n_ctx=2048)
-        read = [e for e in engine.complete("x y " * 250, replace(GREEDY, max_tokens=1)) if isinstance(e, PromptRead)]
-        assert [event.n_read for event in read] == [0, 256, 512, 768, 1000]
-        assert {event.n_total for event in read} == {1001}
-        assert list(np.sort([event.elapsed_s for event in read])) == [event.elapsed_s for event in read]
-
-
-class TestCancel:
-    def test_in_the_middle_and_going_on(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+class TestStops:
+    def test_in_the_middle_and_going_on(self, start: Start) -> None:
         stop = StopFlag()
-        engine = open_engine(tiny_pair.target, tiny_pair.draft, stop=stop)
+        engine = start(n_ctx=4096, stop=stop)
         seen: list[Event] = []
-        for event in engine.complete("Once upon", GREEDY):
+        for event in engine.chat(HELLO, ENDLESS):
             seen.append(event)
-            if len(written(seen)) > 20:
+            if len(ids(seen)) > 20:
                 stop.set()
         assert reason(seen) is StopReason.CANCELLED
-        assert 20 < len(written(seen)) < 26
+        assert 20 < len(ids(seen)) < 3000
         stop.clear()
-        again = list(engine.complete("Once upon", GREEDY))
-        assert reason(again) is StopReason.LENGTH
-        assert written(again)[: len(written(seen))] == written(seen)
+        fresh = start(n_ctx=4096)
+        assert ids(engine.chat(HELLO, GREEDY)) == ids(fresh.chat(HELLO, GREEDY))
 
-    def test_from_another_thread(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+    def test_while_a_long_prompt_is_read(self, start: Start) -> None:
+        """Within half a second, in the middle of a pass; what was read stays and is reused."""
         stop = StopFlag()
-        engine = open_engine(tiny_pair.target, tiny_pair.draft, n_ctx=4096, stop=stop)
+        engine = start(n_ctx=16_384, stop=stop)
+        long = "x y " * 3_500
+        whole_s = time.perf_counter()
+        events = engine.complete(long, replace(GREEDY, max_tokens=1))
+        assert reason(events) is StopReason.LENGTH
+        whole_s = time.perf_counter() - whole_s
+        engine.forget()
+        events = engine.complete("y" + long, GREEDY)
+        next(events)
+        began = time.perf_counter()
+        stop.set()
+        assert reason(events) is StopReason.CANCELLED
+        assert time.perf_counter() - began < min(0.5, whole_s / 2)
+
+    def test_from_another_thread(self, start: Start) -> None:
+        stop = StopFlag()
+        engine = start(n_ctx=4096, stop=stop)
         under_way = threading.Event()
 
         def cancel() -> None:
-            under_way.wait(60)
+            under_way.wait(PATIENCE_S)
             stop.set()
 
-        canceller = threading.Thread(target=cancel, daemon=True)
-        canceller.start()
+        thread = threading.Thread(target=cancel)
+        thread.start()
         seen: list[Event] = []
-        for event in engine.complete("Once upon", replace(GREEDY, max_tokens=None)):
+        for event in engine.chat(HELLO, ENDLESS):
             seen.append(event)
             under_way.set()
-        canceller.join()
+        thread.join()
         assert reason(seen) is StopReason.CANCELLED
 
-    def test_a_stop_before_it_begins_is_not_lost(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
+    def test_before_it_begins(self, start: Start, tiny_pair: TinyPair) -> None:
         stop = StopFlag()
-        engine = open_engine(tiny_pair.target, tiny_pair.draft, stop=stop)
+        engine = start(stop=stop)
         stop.set()
-        seen = list(engine.complete("Once upon", GREEDY))
+        seen = list(engine.chat(HELLO, ENDLESS))
         assert reason(seen) is StopReason.CANCELLED
-        assert written(seen) == []
-
-    def test_while_it_loads(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-        stop = StopFlag()
-        stop.set()
+        assert ids(seen) == []
         with pytest.raises(Interrupted):
-            open_engine(tiny_pair.target, tiny_pair.draft, stop=stop)
+            engine.closeness(HELLO, [50, 51], 1, (40, 41), 2)
+        with pytest.raises(Interrupted):
+            Engine(EngineSettings(tiny_pair.target), lambda _: None, stop)
+        stop.clear()
+        assert reason(engine.chat(HELLO, GREEDY)) is StopReason.LENGTH
+
+    def test_an_answer_that_nobody_reads_to_its_end(self, start: Start) -> None:
+        engine = start(n_ctx=2048)
+        begun = engine.chat(HELLO, ENDLESS)
+        next(begun)
+        begun.close()  # type: ignore[attr-defined]
+        assert reason(engine.chat(HELLO, GREEDY)) is StopReason.LENGTH
+        engine.chat(HELLO, ENDLESS)  # not even begun
+        forgotten = engine.chat(HELLO, ENDLESS)
+        next(forgotten)
+        assert reason(engine.chat(HELLO, GREEDY)) is StopReason.LENGTH
+        with pytest.raises(ValueError, match="another question"):
+            list(forgotten)
+
+    def test_only_what_was_asked_before_it(self) -> None:
+        """The two pipes are not in step: a stop may arrive before its request, or after its end."""
+        stops = Stops()
+        stops.begin()
+        assert not stops.flag.is_set()
+        stops.stop(1)
+        assert stops.flag.is_set()
+        stops.begin()
+        assert not stops.flag.is_set()
+        stops.stop(1)
+        assert not stops.flag.is_set()
+        stops.stop(3)
+        assert stops.flag.is_set()
+        stops.begin()
+        assert stops.flag.is_set()
+        stops.begin()
+        assert not stops.flag.is_set()
+        stops.stop(None)
+        stops.begin()
+        assert stops.flag.is_set()
 
 
-def test_an_engine_is_closed_on_leaving(tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
-    with open_engine(tiny_pair.target, tiny_pair.draft) as engine:
-        events = engine.complete("Once upon", GREEDY)
-        next(events)
-    with pytest.raises(ValueError, match="closed"):
-        list(events)
-    assert isinstance(engine, LoadedPair)
+class TestDeaths:
+    @pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL])
+    def test_while_it_answers(self, start: Start, number: signal.Signals) -> None:
+        engine = start(n_ctx=4096)
+        seen: list[Event] = []
+        events = engine.chat(HELLO, ENDLESS)
+        while len(ids(seen)) <= 20:
+            seen.append(next(events))
+        os.kill(engine.pid, number)
+        with pytest.raises(EngineDiedError, match=number.name) as caught:
+            seen.extend(events)
+        assert ("out of memory" in caught.value.message) == (number is signal.SIGKILL)
+        assert any("sched_reserve" in line for line in caught.value.log)
+        with pytest.raises(ValueError, match="closed"):
+            engine.chat(HELLO, GREEDY)
+        assert reason(start().chat(HELLO, GREEDY)) is StopReason.LENGTH
+
+    def test_between_answers(self, start: Start) -> None:
+        engine = start()
+        os.kill(engine.pid, signal.SIGKILL)
+        with pytest.raises(EngineDiedError, match="SIGKILL"):
+            list(engine.chat(HELLO, GREEDY))
+
+    def test_while_it_loads(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        booting(monkeypatch, "import os\ndef end(*_): os._exit(7)\nLoadedPair.__init__ = end")
+        with pytest.raises(EngineDiedError, match="ended with code 7"):
+            start()
+        assert not psutil.Process().children()
+
+    def test_the_words_of_an_abort_are_kept(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        booting(
+            monkeypatch,
+            "from llama_cpp import _ggml\n"
+            "def abort(*_): _ggml.libggml.ggml_abort(b'x.c', 17, b'the %s is on fire', b'hayloft')\n"
+            "LoadedPair.chat = abort",
+        )
+        with pytest.raises(EngineDiedError, match="SIGABRT") as caught:
+            start().chat(HELLO, GREEDY)
+        assert "the hayloft is on fire" in caught.value.log[-1]
+
+    def test_of_the_client_ends_it_too(self, tiny_pair: TinyPair) -> None:
+        code = f"""
+from pathlib import Path
+from specdesk.core.sampling import Sampling
+from specdesk.engine.client import *
+from specdesk.settings import EngineSettings
+settings = EngineSettings(Path({str(tiny_pair.target)!r}), n_ctx=4096, n_threads=1, measure=False)
+engine = Engine(settings, print, StopFlag())
+events = engine.complete("Hello", AnswerOptions(Sampling(0.0), 1))
+next(events)
+print("pid", engine.pid, flush=True)
+for event in events:
+    pass
+input()
+"""
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+            assert client.stdout is not None
+            lines = iter(client.stdout.readline, b"")
+            pid = int(next(line for line in lines if line.startswith(b"pid")).split()[1])
+            engine = psutil.Process(pid)
+            client.kill()
+        engine.wait(PATIENCE_S)
+
+
+class TestSurroundings:
+    def test_the_current_folder_is_no_source_of_modules(
+        self, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("json", "msgspec", "numpy", "specdesk"):
+            (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')")
+        monkeypatch.chdir(tmp_path)
+        assert reason(start().chat(HELLO, GREEDY)) is StopReason.LENGTH
+
+    def test_what_is_printed_does_not_get_between_the_replies(
+        self, start: Start, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        booting(
+            monkeypatch,
+            "import os\nforget = LoadedPair.forget\n"
+            "def noisy(self): print('stray', flush=True); os.write(1, b'native'); forget(self)\n"
+            "LoadedPair.forget = noisy",
+        )
+        engine = start()
+        engine.forget()
+        assert reason(engine.chat(HELLO, GREEDY)) is StopReason.LENGTH
+        assert capfd.readouterr() == ("", "")
+
+    def test_what_llama_cpp_says_is_shown_when_asked_for(self, start: Start, capfd: pytest.CaptureFixture[str]) -> None:
+        start(verbose=True).close()
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert "general.architecture" in err
+
+    def test_keys_of_the_terminal_do_not_reach_it(self, start: Start) -> None:
+        assert os.getsid(start().pid) != os.getsid(0)
+
+    def test_nothing_is_left_behind(self, start: Start) -> None:
+        start().close()
+        before = psutil.Process().num_fds()
+        for _ in range(3):
+            engine = start()
+            engine.close()
+            engine.close()
+        assert psutil.Process().num_fds() == before
+        assert not psutil.Process().children()
+        with pytest.raises(ValueError, match="closed"):
+            engine.forget()
