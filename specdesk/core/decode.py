@@ -47,6 +47,8 @@ class Task:
     from there, so that no noise is used twice."""
     constraint: Constraint | None = None
     """What the answer has to keep to."""
+    n_alternatives: int = 0
+    """How many of the likeliest tokens in its place each token is to tell."""
     placed: bool = False
     """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
 
@@ -115,7 +117,9 @@ def decode(
             verdict = rule.judge(drafts, rows.at, start)
             if 0 in rows.dead_ends:
                 raise DeadEnd
-            tokens, deltas, reason = taken(verdict, drafts, rows, text, vocabulary, placed=task.placed)
+            tokens, deltas, reason = taken(
+                verdict, drafts, rows, text, vocabulary, placed=task.placed, n_alternatives=task.n_alternatives
+            )
             committed.extend(token.id for token in tokens)
             if reason is None and len(committed) > target.n_ctx:
                 reason = StopReason.CONTEXT

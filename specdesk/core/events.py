@@ -52,6 +52,17 @@ class DraftedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that might have been written in a place."""
+
+    id: int
+    text: str
+    """As in DraftedToken."""
+    p: float
+    """Its probability, as sampled from."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerToken:
     """A token that joined the answer."""
 
@@ -70,6 +81,8 @@ class AnswerToken:
     lead: float | None = None
     """How far the target's highest logit was above the second, before any sampler or constraint: how sure it was.
     Infinite with a vocabulary of one; None where nobody looked."""
+    alternatives: tuple[Alternative, ...] = ()
+    """The likeliest tokens in its place, itself among them if it is one; as many as were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,8 @@ class Delta:
 
     text: str
     source: Source
+    token: int = 0
+    """Which token of the answer made it, counted from 0; a character in several tokens is the last one's."""
 
 
 @dataclass(frozen=True, slots=True)

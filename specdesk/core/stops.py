@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from dataclasses import replace
 
 from specdesk.core.events import Delta, Source, StopReason
 from specdesk.core.lm import Vocabulary
@@ -43,7 +44,7 @@ class AnswerText:
             return [], StopReason.EOG
         text = self._decoder.decode(self._vocabulary.piece(token))
         if text:
-            self._held.append(Delta(text, source))
+            self._held.append(Delta(text, source, self._n_tokens - 1))
             held = "".join(delta.text for delta in self._held)
             found = [at for stop in self._stops if (at := held.find(stop)) >= 0]
             if found:
@@ -62,7 +63,7 @@ class AnswerText:
         """The text still held back, once no more tokens come; nothing behind a stop string."""
         rest = self._decoder.decode(b"", final=True)
         if rest:
-            self._held.append(Delta(rest, self._last))
+            self._held.append(Delta(rest, self._last, max(0, self._n_tokens - 1)))
         final, self._held = self._held, []
         return final
 
@@ -81,8 +82,8 @@ class AnswerText:
         while self._held and n_chars > 0:
             delta = self._held.pop(0)
             if len(delta.text) > n_chars:
-                self._held.insert(0, Delta(delta.text[n_chars:], delta.source))
-                delta = Delta(delta.text[:n_chars], delta.source)
+                self._held.insert(0, replace(delta, text=delta.text[n_chars:]))
+                delta = replace(delta, text=delta.text[:n_chars])
             n_chars -= len(delta.text)
             final.append(delta)
         return final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specdesk.core.candidates import lead
 from specdesk.core.constraint import DeadEnd
-from specdesk.core.events import AnswerToken, Delta, DraftedToken, Outcome, Source, StopReason
+from specdesk.core.events import Alternative, AnswerToken, Delta, DraftedToken, Outcome, Source, StopReason
 from specdesk.core.law import Law
 from specdesk.core.lm import Logits, Vocabulary
 from specdesk.core.stops import AnswerText
@@ -61,10 +61,11 @@ def taken(
     vocabulary: Vocabulary,
     *,
     placed: bool,
+    n_alternatives: int,
 ) -> tuple[list[AnswerToken], list[Delta], StopReason | None]:
     """Let the verdict's tokens join the answer one by one, up to the one that ends it, or before a dead end.
 
-    With `placed` each tells where it lies in its law.
+    With `placed` each tells where it lies in its law; each tells so many of the likeliest tokens in its place.
     """
     written = [(test.token, test.p, Source.ACCEPTED) for test in verdict.tests if test.accepted]
     last = Source.PLAIN if not drafts else Source.REPLACEMENT if verdict.rejected else Source.BONUS
@@ -78,7 +79,9 @@ def taken(
         final, reason = text.push(token, source)
         ahead = law.ahead(token) if placed else None
         favoured = law.favoured(token, drafts[position].q) if placed and position < len(drafts) else None
-        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured, rows.lead(position)))
+        others = tuple(Alternative(at, _text(at, vocabulary), p_at) for at, p_at in law.likeliest(n_alternatives))
+        lead = rows.lead(position)
+        tokens.append(AnswerToken(token, _text(token, vocabulary), source, p, ahead, favoured, lead, others))
         deltas.extend(final)
         if reason is not None:
             return tokens, deltas, reason

@@ -59,6 +59,11 @@ class Distribution:
         at = np.minimum(self.ids.searchsorted(ids), self.ids.size - 1)
         return np.where(self.ids[at] == ids, self.probs[at], 0.0)
 
+    def likeliest(self, n: int) -> list[tuple[int, float]]:
+        """At most `n` tokens with their probabilities, the likeliest first; among equals the lower id."""
+        order = np.lexsort((self.ids, -self.probs))[:n] if n else np.empty(0, np.int64)
+        return [(int(self.ids[at]), float(self.probs[at])) for at in order]
+
     def draw(self, rng: np.random.Generator) -> int:
         """One token, by inversion of a single uniform number."""
         cumulative = np.cumsum(self.probs)

@@ -41,6 +41,8 @@ class AnswerOptions:
     grammar: str | None = None
     """What the answer has to keep to, in llama.cpp's notation (GBNF)."""
     drafter: DrafterName = DrafterName.CASCADE
+    n_alternatives: int = 0
+    """How many of the likeliest tokens in its place each token of the answer is to tell."""
     placed: bool = False
     """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
     overflow: Overflow = Overflow.REFUSE

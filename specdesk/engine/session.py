@@ -115,6 +115,7 @@ class Session:
             options.stop_strings,
             n_written=options.n_written,
             constraint=constraint,
+            n_alternatives=options.n_alternatives,
             placed=options.placed,
         )
         return decode(

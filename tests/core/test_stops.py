@@ -99,9 +99,9 @@ def test_text_keeps_the_source_of_the_token_it_came_from() -> None:
     assert t.push(0, Source.ACCEPTED)[0] == [Delta("one ", Source.ACCEPTED)]
     assert t.push(1, Source.ACCEPTED)[0] == []
     assert t.push(2, Source.REPLACEMENT)[0] == [
-        Delta("S", Source.ACCEPTED),
-        Delta("T", Source.ACCEPTED),
-        Delta("AY", Source.REPLACEMENT),
+        Delta("S", Source.ACCEPTED, 0),
+        Delta("T", Source.ACCEPTED, 1),
+        Delta("AY", Source.REPLACEMENT, 2),
     ]
 
 
@@ -119,4 +119,4 @@ def test_what_is_left_of_a_character_belongs_to_who_wrote_it() -> None:
     t = transcript([b"a", EMOJI[:2]])
     t.push(0, Source.ACCEPTED)
     t.push(1, Source.BONUS)
-    assert t.flush() == [Delta("\ufffd", Source.BONUS)]
+    assert t.flush() == [Delta("\ufffd", Source.BONUS, 1)]

@@ -225,3 +225,10 @@ def test_what_is_left_out_is_not_in_force() -> None:
 
 def test_the_default_order_is_llama_cpp_s() -> None:
     assert ";".join(DEFAULT_SAMPLERS) == "penalties;top_n_sigma;top_k;typ_p;top_p;min_p;temperature"
+
+
+def test_the_likeliest_come_in_order() -> None:
+    law = Distribution(np.array([2, 3, 5, 9]), np.array([0.2, 0.3, 0.3, 0.2]))
+    assert law.likeliest(3) == [(3, 0.3), (5, 0.3), (2, 0.2)]
+    assert [token for token, _ in law.likeliest(9)] == [3, 5, 2, 9]
+    assert law.likeliest(0) == []

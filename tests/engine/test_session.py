@@ -384,3 +384,25 @@ def test_what_is_forgotten_is_drafted_as_for_a_first_answer(session: Session) ->
 
 def test_without_a_draft_there_is_little_to_forget(tiny_pair: TinyPair, open_session: OpenSession) -> None:
     open_session(tiny_pair.target, None).forget()
+
+
+@pytest.mark.parametrize("lookahead", [0, 3])
+def test_tokens_tell_what_else_might_have_stood_there(
+    tiny_pair: TinyPair, open_session: OpenSession, lookahead: int
+) -> None:
+    session = open_session(tiny_pair.target, tiny_pair.draft)
+    options = AnswerOptions(Sampling(1.0), 5, lookahead, 30, n_alternatives=4)
+    steps = [e for e in session.answer(session.raw_ids("Once"), options) if isinstance(e, Step)]
+    tokens = [token for step in steps for token in step.tokens]
+    for token in tokens:
+        assert len(token.alternatives) <= 4
+        probabilities = [alternative.p for alternative in token.alternatives]
+        assert probabilities == sorted(probabilities, reverse=True)
+        own = [alternative.p for alternative in token.alternatives if alternative.id == token.id]
+        assert own == [token.p] or token.p <= probabilities[-1]
+    assert any(len(token.alternatives) == 4 for token in tokens)
+    deltas = [delta for step in steps for delta in step.deltas]
+    assert [delta.token for delta in deltas] == sorted(delta.token for delta in deltas)
+    assert all(delta.text.endswith(tokens[delta.token].text) or "�" in tokens[delta.token].text for delta in deltas)
+    plain = session.answer(session.raw_ids("Once"), replace(options, n_alternatives=0))
+    assert all(not token.alternatives for e in plain if isinstance(e, Step) for token in e.tokens)
