@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from specdesk.cli.console import ColorWhen, Waiting, say, stderr_console, styled_console
 from specdesk.cli.interrupts import stopping
 from specdesk.cli.painter import Painter, PlainPainter, SilentPainter, TokenPainter, legend_line
-from specdesk.cli.records import Trace, answer_record, step_record
 from specdesk.cli.summary import summary_line
+from specdesk.cli.trace import Trace
 from specdesk.core.answer import Answer
 from specdesk.core.events import HistoryCut, PromptRead, Step, StopReason
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED, GenerationError
+from specdesk.records import answer_record, step_record
 from specdesk.settings import EngineSettings
 from specdesk.wording import history_cut, notes, seldom_paid
 

@@ -78,7 +78,7 @@ def run(
     from specdesk.cli.generate import Output, generate
     from specdesk.cli.grammar import grammar_text
     from specdesk.cli.models import choose, engine_settings
-    from specdesk.cli.records import Trace
+    from specdesk.cli.trace import Trace
     from specdesk.engine.client import AnswerOptions, Message, Overflow
 
     constraint = grammar_text(grammar, json_schema)

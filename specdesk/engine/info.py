@@ -18,6 +18,10 @@ class ModelInfo:
     file: str
     n_gpu_layers: int
     """-1: all."""
+    n_bytes: int = 0
+    """Of its file."""
+    head_sha256: str = ""
+    """Of the first 16 MiB of its file: metadata, and what decides what is computed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from specdesk.engine.gguf import check_gguf
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.machine import machine
+from specdesk.engine.machine import machine, model_identity
 from specdesk.engine.message import Message
 from specdesk.engine.options import UNMEASURED, AnswerOptions
 from specdesk.engine.pairing import check_pair
@@ -221,4 +221,5 @@ def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str
 
 
 def _info(lm: LlamaLM) -> ModelInfo:
-    return ModelInfo(lm.weights.name, lm.path.name, lm.options.n_gpu_layers)
+    identity = model_identity(lm.path)
+    return ModelInfo(lm.weights.name, lm.path.name, lm.options.n_gpu_layers, identity["bytes"], identity["head_sha256"])

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import platform
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import llama_cpp
 from llama_cpp import _ggml
@@ -45,7 +45,7 @@ def setting(path: Path, options: LoadOptions) -> dict[str, object]:
     }
 
 
-def model_identity(path: Path) -> dict[str, object]:
+def model_identity(path: Path) -> dict[str, Any]:
     """Size and a hash of the first 16 MiB: reading all of a file of many gigabytes would take longer than loading it.
 
     Raises ModelError for a file that cannot be read.

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.cli.records import answer_record, step_record
 from specdesk.cli.summary import summary_line
 from specdesk.core.answer import Answer
 from specdesk.core.events import AnswerToken, DraftedToken, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, EngineInfo, ModelInfo
+from specdesk.records import answer_record, step_record
 
 INFO = EngineInfo(ModelInfo("Big", "big.gguf", 0), ModelInfo("Small", "small.gguf", 0), 256, 1)
 ACCEPTED, REJECTED, IGNORED = Outcome.ACCEPTED, Outcome.REJECTED, Outcome.IGNORED
@@ -69,7 +69,7 @@ def test_a_plain_step_is_compared_with_nothing() -> None:
 
 
 def test_every_key_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "records.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "docs" / "records.md").read_text(encoding="utf-8")
     line = step_record(DRAFTED, tally(PLAIN, DRAFTED), INFO)
     whole = answer_record(Answer(), None, INFO, AnswerOptions(Sampling(), seed=1))
     of_line, of_object = text.split("## The object of --json")

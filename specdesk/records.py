@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from specdesk.core.answer import Answer
 from specdesk.core.events import Step
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, EngineInfo
-from specdesk.errors import StorageError, UsageError
 
 
 def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
@@ -79,46 +75,15 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
                 "ahead": t.ahead,
                 "favoured": t.favoured,
                 "source": t.source.value,
+                "alternatives": [{"id": a.id, "text": a.text, "p": a.p} for a in t.alternatives],
             }
             for t in step.tokens
         ],
+        "final": [{"text": delta.text, "source": delta.source.value, "token": delta.token} for delta in step.deltas],
         "draft_s": step.draft_s,
         "target_s": step.target_s,
         "step_s": step.step_s,
     }
-
-
-class Trace:
-    """One JSON line per step, written as it happens, so that a run that dies leaves its trace."""
-
-    def __init__(self, path: Path) -> None:
-        """Raises StorageError if the file cannot be written."""
-        self._path = path
-        try:
-            if path.is_file() and path.open("rb").read(4) == b"GGUF":
-                raise UsageError(f"{path} is a model file; the trace will not overwrite it")
-            self._file = path.open("w", encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise self._refused(error) from error
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Write a line. Raises StorageError if the disk refuses."""
-        try:
-            self._file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
-            self._file.flush()
-        except OSError as error:
-            raise self._refused(error) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        # What could not be written has been reported; closing would only fail over it again.
-        with contextlib.suppress(OSError):
-            self._file.close()
-
-    def _refused(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot write the trace {self._path}: {error.strerror}")
 
 
 def _draft(info: EngineInfo) -> str | None:
