@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self
 
-from specdesk.errors import UsageError
+from specdesk.errors import StorageError, UsageError
 from specdesk.paths import chats_file
 from specdesk.store import answers, rows
 from specdesk.store.bringing_in import bring_in
@@ -62,10 +62,13 @@ class ChatStore:
             indexed = has_trigram()
             migrate(database, trigram=indexed)
             store = cls(database, notify, clock, indexed=indexed)
-            store._stop_abandoned()
         except BaseException:
             database.close()
             raise
+        try:
+            store._stop_abandoned()
+        except StorageError as error:  # what is there can still be read
+            notify(str(error))
         return store
 
     def close(self) -> None:
@@ -135,17 +138,17 @@ class ChatStore:
 
     def messages(self, chat_id: int) -> list[ChatMessage]:
         """All messages of a chat, whatever branch they are in, in the order in which they joined it."""
-        self._stop_abandoned()
+        abandoned = self._abandoned()
         with self._database.reading() as db:
             rows.get_chat(db, chat_id)
-            return rows.list_messages(db, chat_id)
+            return rows.list_messages(db, chat_id, abandoned)
 
     def conversation(self, chat_id: int) -> list[ChatMessage]:
         """The messages of the visible branch, from the first to the one it ends with."""
-        self._stop_abandoned()
+        abandoned = self._abandoned()
         with self._database.reading() as db:
             leaf = rows.get_chat(db, chat_id).leaf
-            messages = rows.list_messages(db, chat_id)
+            messages = rows.list_messages(db, chat_id, abandoned)
         with undamaged(f"chat {chat_id}"):
             path = set(Tree((message.id, message.parent) for message in messages).path_to(leaf))
         return [message for message in messages if message.id in path]
@@ -217,9 +220,9 @@ class ChatStore:
 
     def export(self, chat_id: int) -> dict[str, Any]:
         """The chat with everything, as JSON data; docs/chats.md has every key."""
-        self._stop_abandoned()
+        abandoned = self._abandoned()
         with self._database.reading() as db, undamaged(f"chat {chat_id}"):
-            messages = rows.list_messages(db, chat_id)
+            messages = rows.list_messages(db, chat_id, abandoned)
             traces = {message.id: answers.trace_of(db, message.id) for message in messages}
             return document_of(rows.get_chat(db, chat_id), messages, traces)
 
@@ -241,13 +244,19 @@ class ChatStore:
         if not self._pens.holds(answer_id):
             raise UsageError(f"message {answer_id} is no answer that is being written here")
 
+    def _abandoned(self) -> set[int]:
+        """Answers that whoever reads them afterwards finds finished, or else abandoned: pens are put down last."""
+        with self._database.reading() as db:
+            unfinished = answers.unfinished(db)
+        return set(filter(self._pens.is_abandoned, unfinished))
+
     def _stop_abandoned(self) -> None:
         """Stop the answers whose program went away, and take away what else it left."""
         with self._database.reading() as db:
-            others = self._pens.lying() | answers.unfinished(db)
-        if others <= set(self._pens.held()):
+            unfinished = answers.unfinished(db)
+        if not unfinished and not self._pens.lying():
             return
-        # A pen is not looked at while it is taken.
+        # A pen that is being taken looks abandoned for a moment.
         with self._database.writing() as db:
             unfinished = answers.unfinished(db)
             for number in filter(self._pens.is_abandoned, self._pens.lying() | unfinished):

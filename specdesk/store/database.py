@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,8 @@ from specdesk.store.encoding import decoded
 
 _BUSY_S: Final = 10.0
 """How long to wait for another process that writes."""
+_N_TRIES: Final = 10
+"""Of what does not wait by itself."""
 
 
 class Database:
@@ -40,6 +42,13 @@ class Database:
     def use_wal(self) -> None:
         """Let readers and a writer work at once, and a killed process leave a whole file. Kept in the file itself."""
         with self._turn, self._explained():
+            for _ in range(_N_TRIES):
+                with suppress(sqlite3.OperationalError):
+                    self._connection.execute("PRAGMA journal_mode = WAL")
+                    return
+                # Of two that switch at once one is refused and does not wait; one that is about to write waits.
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.execute("ROLLBACK")
             self._connection.execute("PRAGMA journal_mode = WAL")
 
     @contextmanager
@@ -127,7 +136,7 @@ def _explanation(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Stora
         return StorageError(f"{path}: no room left: {error}", "what was kept before is safe; make room, and try again")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
         return StorageError(
-            f"{path}: another program has held it for {_BUSY_S:.0f} s", "end that program, or try again"
+            f"{path}: another program has held it for {_BUSY_S:.0f} s", "try again when it is done"
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return StorageError(

@@ -16,7 +16,7 @@ from specdesk.errors import StorageError
 
 
 class Pens:
-    """The pens of one file of chats, as one store sees them. To be used while it alone may write to that file."""
+    """The pens of one file of chats, as one store sees them. Taken while it alone may write to that file."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -49,14 +49,14 @@ class Pens:
         return tuple(self._held)
 
     def lying(self) -> set[int]:
-        """The answers that others write, or have left; may be asked at any time."""
+        """The answers that others write, or have left."""
         prefix = self._path("").name
         names = (path.name for path in self._database.parent.iterdir())
         numbers = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
         return {int(number) for number in numbers if number.isdecimal()} - self._held.keys()
 
     def is_abandoned(self, answer_id: int) -> bool:
-        """Whether nobody writes that answer any more."""
+        """Whether nobody writes that answer any more: one that can be seen, or else while nobody may take its pen."""
         if self.holds(answer_id):
             return False
         try:

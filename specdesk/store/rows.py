@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Set
 
 from specdesk.errors import UsageError
 from specdesk.store.encoding import table_of, time_of, time_or_none, undamaged
@@ -49,12 +49,15 @@ def list_chats(db: sqlite3.Connection, *, deleted: bool, limit: int, offset: int
     return [chat_of(row) for row in rows]
 
 
-def list_messages(db: sqlite3.Connection, chat_id: int) -> list[ChatMessage]:
-    """All messages of a chat in the order in which they joined it, whatever branch they are in."""
+def list_messages(db: sqlite3.Connection, chat_id: int, abandoned: Set[int]) -> list[ChatMessage]:
+    """All messages of a chat in the order in which they joined it, whatever branch they are in.
+
+    Those that are still being written, and are known to be `abandoned`, are stopped.
+    """
     rows = db.execute("SELECT * FROM messages WHERE chat_id = ? ORDER BY id", (chat_id,)).fetchall()
     with undamaged(f"chat {chat_id}"):
         tree = Tree((row["id"], row["parent_id"]) for row in rows)
-    return [_message_of(db, row, tree.siblings(row["id"])) for row in rows]
+    return [_message_of(db, row, tree.siblings(row["id"]), abandoned) for row in rows]
 
 
 def get_tree(db: sqlite3.Connection, chat_id: int) -> Tree:
@@ -70,9 +73,13 @@ def appended(db: sqlite3.Connection, message_id: int) -> str:
     return "".join(row["text"] for row in rows)
 
 
-def _message_of(db: sqlite3.Connection, row: sqlite3.Row, siblings: Sequence[int]) -> ChatMessage:
+def _message_of(
+    db: sqlite3.Connection, row: sqlite3.Row, siblings: tuple[int, ...], abandoned: Set[int]
+) -> ChatMessage:
     with undamaged(f"message {row['id']}"):
         state = State(row["state"])
+        if state is State.WRITING and row["id"] in abandoned:
+            state = State.STOPPED
         return ChatMessage(
             row["id"],
             row["chat_id"],
@@ -85,5 +92,5 @@ def _message_of(db: sqlite3.Connection, row: sqlite3.Row, siblings: Sequence[int
             table_of(row["settings"]),
             table_of(row["models"]),
             table_of(row["stats"]),
-            tuple(siblings),
+            siblings,
         )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from specdesk.errors import UsageError
+from specdesk.errors import StorageError, UsageError
 from specdesk.store.chat_store import ChatStore
+from specdesk.store.database import Database
 from specdesk.store.values import State
-from tests.store.samples import Clock, ask, process, texts
+from tests.store.samples import ask, process, texts
 
 WRITER = """
 store = ChatStore.open(print, Path(sys.argv[1]))
@@ -141,6 +143,29 @@ def test_a_writer_that_was_taken_for_gone_loses_nothing(store: ChatStore, questi
     assert [hit.message_id for hit in store.search("one two")] == [answer]
 
 
+def test_chats_can_be_read_where_the_disk_is_full(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer that filled it cannot be put together, but it can be seen."""
+    with process(WRITER, file, 5) as child:
+        assert child.stdout is not None
+        chat = int([child.stdout.readline() for _ in range(6)][-1].split()[0])
+        child.kill()
+    said: list[str] = []
+
+    def refuse(_self: Database) -> None:
+        raise StorageError("no room left", "make room")
+
+    with monkeypatch.context() as full:
+        full.setattr(Database, "writing", refuse)
+        with ChatStore.open(said.append, file) as store:
+            answer = store.conversation(chat)[1]
+            assert (answer.text, answer.state) == ("0 1 2 3 4 5 ", State.STOPPED)
+            assert store.export(chat)["messages"][1]["state"] == "stopped"
+    assert said == ["no room left (make room)"]
+    with ChatStore.open(pytest.fail, file) as store:
+        assert store.conversation(chat)[1] == answer
+        assert len(store.search("4 5")) == 1
+
+
 def test_what_was_left_lying_is_taken_away(file: Path) -> None:
     """A process may be killed when its answer is finished and its pen is not put down yet."""
     with ChatStore.open(pytest.fail, file):
@@ -182,27 +207,44 @@ def test_threads_share_a_store(store: ChatStore) -> None:
     assert all(len(store.trace(answer.id)) == 50 for answer in answers)
 
 
-def test_processes_write_at_once(file: Path) -> None:
-    code = """
-    print("ready", flush=True)
-    sys.stdin.readline()
-    with ChatStore.open(print, Path(sys.argv[1])) as store:
-        chat = store.create_chat(sys.argv[2])
-        answer = store.begin_answer(store.add_question(chat.id, None, "q"), {}, {})
-        for number in range(200):
-            store.append(answer, f"{number} ")
-        store.finish(answer, State.COMPLETE)
-    """.replace("\n    ", "\n")
-    with process(code, file, "a") as one, process(code, file, "b") as two, process(code, file, "c") as three:
-        children = (one, two, three)
+def at_once(code: str, directory: Path) -> None:
+    """Let three processes loose on the same directory, each with a name of its own, and wait for them."""
+    head = 'print("ready", flush=True)\nsys.stdin.readline()\n'
+    with ExitStack() as stack:
+        children = [stack.enter_context(process(head + code, directory, name)) for name in "abc"]
         assert [child.stdout and child.stdout.readline() for child in children] == ["ready\n"] * 3
-        # All of them find no file.
         for child in children:
             assert child.stdin is not None
             child.stdin.write("\n")
             child.stdin.flush()
         assert [child.communicate(timeout=60)[0] for child in children] == [""] * 3
-    with ChatStore.open(pytest.fail, file, Clock()) as store:
+        assert [child.returncode for child in children] == [0] * 3
+
+
+def test_processes_write_at_once(tmp_path: Path) -> None:
+    code = """
+with ChatStore.open(print, Path(sys.argv[1]) / "chats.db") as store:
+    chat = store.create_chat(sys.argv[2])
+    answer = store.begin_answer(store.add_question(chat.id, None, "q"), {}, {})
+    for number in range(200):
+        store.append(answer, f"{number} ")
+    store.finish(answer, State.COMPLETE)
+"""
+    at_once(code, tmp_path)
+    with ChatStore.open(pytest.fail, tmp_path / "chats.db") as store:
         assert sorted(chat.title for chat in store.chats()) == ["a", "b", "c"]
         expected = ["q", "".join(f"{number} " for number in range(200))]
         assert all(texts(store, chat.id) == expected for chat in store.chats())
+
+
+def test_processes_begin_the_same_file_at_once(tmp_path: Path) -> None:
+    """Of two that switch SQLite to its log at the same moment, one is refused at once."""
+    code = """
+for number in range(150):
+    with ChatStore.open(print, Path(sys.argv[1]) / f"{number}.db") as store:
+        store.create_chat(sys.argv[2])
+"""
+    at_once(code, tmp_path)
+    for number in range(150):
+        with ChatStore.open(pytest.fail, tmp_path / f"{number}.db") as store:
+            assert sorted(chat.title for chat in store.chats()) == ["a", "b", "c"]
