@@ -75,7 +75,10 @@ def list_(
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", callback=is_text, help="What to look for.")],
+    text: Annotated[
+        str,
+        typer.Argument(metavar="TEXT", callback=is_text, help="What to look for; behind -- if it begins with a dash."),
+    ],
     limit: Annotated[
         int, typer.Option("-n", "--limit", metavar="N", callback=within(1, 2**31), help="At most so many places.")
     ] = _DEFAULT_HITS,
