@@ -42,6 +42,11 @@ def tuned_dir() -> Path:
     return home() / "tuned"
 
 
+def chats_file() -> Path:
+    """Where chats are kept."""
+    return home() / "chats.db"
+
+
 def _home_or(of_platform: Callable[..., Path]) -> Path:
     override = os.environ.get("SPECDESK_HOME")
     try:

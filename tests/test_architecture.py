@@ -22,6 +22,10 @@ def test_import_contracts() -> None:
         ),
         ("specdesk.hub.fetch", ["llama_cpp", "textual", "typer"]),
         ("specdesk.engine.client", ["llama_cpp", "jinja2", "textual", "typer", "huggingface_hub"]),
+        (
+            "specdesk.store.chat_store",
+            ["llama_cpp", "textual", "typer", "huggingface_hub", "numpy", "rich", "specdesk.core"],
+        ),
     ],
 )
 def test_a_room_loads_nothing_foreign(room: str, foreign: list[str]) -> None:

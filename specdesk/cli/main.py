@@ -12,6 +12,7 @@ import typer
 from specdesk import __version__
 from specdesk.cli.bench import bench
 from specdesk.cli.chat import chat
+from specdesk.cli.chats import chats_app
 from specdesk.cli.console import give_up_stdout, mend_streams, say
 from specdesk.cli.download import download
 from specdesk.cli.prove import prove
@@ -51,6 +52,7 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_root)
     app.command()(run)
     app.command()(chat)
+    app.add_typer(chats_app(), name="chats")
     app.command()(download)
     app.command()(prove)
     app.command()(bench)

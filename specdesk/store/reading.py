@@ -1,0 +1,160 @@
+"""A document of `export`, checked before anything of it is kept."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from specdesk.errors import UsageError
+from specdesk.store.document import FORMAT, VERSION
+from specdesk.store.encoding import as_json
+from specdesk.store.strict_object import StrictObject
+from specdesk.store.values import Role, State
+
+Name = TypeVar("Name", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """A message of a document. Numbers are those of the document."""
+
+    id: int
+    parent: int | None
+    role: Role
+    state: State
+    text: str
+    error: str | None
+    created: datetime
+    settings: dict[str, Any] | None
+    models: dict[str, Any] | None
+    stats: dict[str, Any] | None
+    trace: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChat:
+    """A chat of a document: messages come behind those they follow, and questions and answers take turns."""
+
+    title: str
+    system: str | None
+    created: datetime
+    updated: datetime
+    leaf: int | None
+    messages: tuple[ReadMessage, ...]
+
+
+def read_chat(data: bytes) -> ReadChat:
+    """The chat of a document. Raises UsageError that names what is wrong with it, and where."""
+    try:
+        root = StrictObject("", json.loads(data))
+    except RecursionError as error:
+        raise UsageError("nested too deeply") from error
+    except ValueError as error:
+        raise UsageError(f"not JSON: {error}") from error
+    if root.take("format", str) != FORMAT:
+        raise root.error(f'format must be "{FORMAT}"', "import reads what export --format json wrote")
+    if (version := root.take("version", int)) != VERSION:
+        raise root.error(f"version must be {VERSION}, not {version}", "a newer specdesk may know it")
+    chat = ReadChat(
+        title=root.take("title", str),
+        system=root.take_or_none("system", str),
+        created=_time(root, "created"),
+        updated=_time(root, "updated"),
+        leaf=root.take_or_none("leaf", int),
+        messages=tuple(_message(item) for item in root.objects("messages")),
+    )
+    root.end()
+    _check_turns(chat.messages)
+    _check_leaf(chat)
+    return chat
+
+
+def _message(item: StrictObject) -> ReadMessage:
+    role, state = _one_of(item, "role", Role), _one_of(item, "state", State)
+    if role is Role.USER and state is not State.COMPLETE:
+        raise item.error(f"state must be complete in a message of the user, not {state}")
+    message = ReadMessage(
+        id=item.take("id", int),
+        parent=item.take_or_none("parent", int),
+        role=role,
+        # Whoever wrote it does not write it here.
+        state=State.STOPPED if state is State.WRITING else state,
+        text=item.take("text", str),
+        error=item.take_or_none("error", str),
+        created=_time(item, "created"),
+        settings=_table(item, "settings"),
+        models=_table(item, "models"),
+        stats=_table(item, "stats"),
+        trace=tuple(_trace(item)),
+    )
+    item.end()
+    return message
+
+
+def _check_turns(messages: Sequence[ReadMessage]) -> None:
+    roles: dict[int, Role] = {}
+    for number, message in enumerate(messages):
+        place = f"messages[{number}]"
+        if message.id in roles:
+            raise UsageError(f"{place}: id {message.id} is there twice")
+        if message.parent is not None and message.parent not in roles:
+            raise UsageError(f"{place}: parent must be the id of a message before it, not {message.parent}")
+        due = Role.USER if message.parent is None or roles[message.parent] is Role.ASSISTANT else Role.ASSISTANT
+        if message.role is not due:
+            raise UsageError(f"{place}: role must be {due} here, where questions and answers take turns")
+        roles[message.id] = message.role
+
+
+def _check_leaf(chat: ReadChat) -> None:
+    ids = {message.id for message in chat.messages}
+    if (chat.leaf is None) != (not ids) or (chat.leaf is not None and chat.leaf not in ids):
+        raise UsageError(f"leaf must be the id of a message, or null where there are none, not {chat.leaf}")
+    if chat.leaf in {message.parent for message in chat.messages if message.parent is not None}:
+        raise UsageError(f"leaf must be the id of a message that none follows, not {chat.leaf}")
+
+
+def _time(item: StrictObject, key: str) -> datetime:
+    text = item.take(key, str)
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise item.error(f"{key} must be a time with its offset, like 2026-01-31T12:00:00+00:00, not {reprlib.repr(text)}")
+
+
+def _one_of(item: StrictObject, key: str, names: type[Name]) -> Name:
+    text = item.take(key, str)
+    try:
+        return names(text)
+    except ValueError:
+        raise item.error(f"{key} must be {' or '.join(names)}, not {reprlib.repr(text)}") from None
+
+
+def _table(item: StrictObject, key: str) -> dict[str, Any] | None:
+    table = item.take_or_none(key, dict)
+    _check_keepable(item, key, table)
+    return table
+
+
+def _trace(item: StrictObject) -> list[dict[str, Any]]:
+    lines = item.take("trace", list)
+    for number, line in enumerate(lines):
+        if not isinstance(line, dict):
+            raise item.error(f"trace[{number}] must be an object")
+    _check_keepable(item, "trace", lines)
+    return lines
+
+
+def _check_keepable(item: StrictObject, key: str, value: object) -> None:
+    """NaN and infinity are read, but are no JSON."""
+    try:
+        as_json(value)
+    except (ValueError, RecursionError) as error:
+        raise item.error(f"{key} cannot be kept: {error}") from error

@@ -1,0 +1,39 @@
+"""The branches of a chat, as numbers of messages that know whom they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Tree:
+    """All messages of one chat. Messages that follow the same one, or none, are siblings."""
+
+    def __init__(self, messages: Iterable[tuple[int, int | None]]) -> None:
+        """Each message with the one it follows, the oldest first. Raises ValueError if that does not come before it."""
+        self._parents: dict[int, int | None] = {}
+        self._children: dict[int | None, list[int]] = {}
+        for message, parent in messages:
+            if parent is not None and parent not in self._parents:
+                raise ValueError(f"message {message} follows {parent}, which is not before it")
+            self._parents[message] = parent
+            self._children.setdefault(parent, []).append(message)
+
+    def siblings(self, message: int) -> tuple[int, ...]:
+        """The message and those beside it, the oldest first."""
+        return tuple(self._children[self._parents[message]])
+
+    def path_to(self, message: int | None) -> tuple[int, ...]:
+        """From the first message to this one. Raises ValueError if it is none of this chat."""
+        if message is not None and message not in self._parents:
+            raise ValueError(f"there is no message {message} in this chat")
+        path: list[int] = []
+        while message is not None:
+            path.append(message)
+            message = self._parents[message]
+        return tuple(reversed(path))
+
+    def newest_leaf(self, message: int) -> int:
+        """The end of the branch through this message that goes on with the newest one each time."""
+        while message in self._children:
+            message = self._children[message][-1]
+        return message
