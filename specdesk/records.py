@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from specdesk.core.answer import Answer
-from specdesk.core.events import Step
+from specdesk.core.events import Alternative, AnswerToken, Delta, DraftedToken, Outcome, Source, Step
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, EngineInfo
 
 
 def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
     """The object that --json prints."""
-    bias_pairs = options.sampling.logit_bias
     return {
         "text": answer.text,
         "token_ids": answer.token_ids,
@@ -22,29 +22,35 @@ def answer_record(answer: Answer, pair: str | None, info: EngineInfo, options: A
         "pair": pair,
         "target": info.target.file,
         "draft": _draft(info),
-        "settings": {
-            **asdict(options.sampling),
-            # JSON has no infinity.
-            "logit_bias": [[token, bias if math.isfinite(bias) else str(bias)] for token, bias in bias_pairs],
-            "seed": options.seed,
-            "verify": options.verify.value,
-            "lookahead": "auto" if options.lookahead is None else info.lookahead(options),
-            "most_drafted": info.lookahead(options),
-            "drafter": options.drafter.value,
-            "repeatable": options.repeatable,
-            "max_tokens": options.max_tokens,
-            "stop": list(options.stop_strings),
-            "overflow": options.overflow.value,
-            "grammar": options.grammar,
-            "n_ctx": info.n_ctx,
-            "n_threads": info.n_threads,
-            "n_gpu_layers": info.target.n_gpu_layers,
-            "draft_n_gpu_layers": info.draft.n_gpu_layers if info.draft is not None else None,
-            "exact": asdict(info.exact) if info.exact is not None else None,
-            "tuned": asdict(info.tuned) if info.tuned is not None else None,
-        },
+        "settings": settings_record(info, options),
         "left_out": asdict(answer.cut) if answer.cut is not None else None,
-        "stats": _stats(answer.tally),
+        "stats": stats_record(answer.tally),
+    }
+
+
+def settings_record(info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
+    """What an answer was asked with, as it was in force."""
+    bias_pairs = options.sampling.logit_bias
+    return {
+        **asdict(options.sampling),
+        # JSON has no infinity.
+        "logit_bias": [[token, bias if math.isfinite(bias) else str(bias)] for token, bias in bias_pairs],
+        "seed": options.seed,
+        "verify": options.verify.value,
+        "lookahead": "auto" if options.lookahead is None else info.lookahead(options),
+        "most_drafted": info.lookahead(options),
+        "drafter": options.drafter.value,
+        "repeatable": options.repeatable,
+        "max_tokens": options.max_tokens,
+        "stop": list(options.stop_strings),
+        "overflow": options.overflow.value,
+        "grammar": options.grammar,
+        "n_ctx": info.n_ctx,
+        "n_threads": info.n_threads,
+        "n_gpu_layers": info.target.n_gpu_layers,
+        "draft_n_gpu_layers": info.draft.n_gpu_layers if info.draft is not None else None,
+        "exact": asdict(info.exact) if info.exact is not None else None,
+        "tuned": asdict(info.tuned) if info.tuned is not None else None,
     }
 
 
@@ -86,11 +92,44 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
     }
 
 
+def step_of(record: Mapping[str, Any]) -> Step:
+    """The step that a line of the trace was made of, as far as it tells. Raises KeyError or ValueError for other data.
+
+    What its tokens lead by and what plain decoding takes is not kept.
+    """
+    return Step(
+        index=record["step"],
+        lookahead=record["most_drafted"],
+        reason=record["lookahead_reason"],
+        drafter=record["drafter"],
+        parity=record["distribution_parity"],
+        drafted=tuple(
+            DraftedToken(t["id"], t["text"], t["q"], t["p"], Outcome(t["decision"])) for t in record["drafted"]
+        ),
+        tokens=tuple(
+            AnswerToken(
+                t["id"],
+                t["text"],
+                Source(t["source"]),
+                t["p"],
+                t["ahead"],
+                t["favoured"],
+                alternatives=tuple(Alternative(a["id"], a["text"], a["p"]) for a in t["alternatives"]),
+            )
+            for t in record["written"]
+        ),
+        deltas=tuple(Delta(d["text"], Source(d["source"]), d["token"]) for d in record["final"]),
+        draft_s=record["draft_s"],
+        target_s=record["target_s"],
+        step_s=record["step_s"],
+    )
+
+
 def _draft(info: EngineInfo) -> str | None:
     return info.draft.file if info.draft is not None else None
 
 
-def _stats(tally: Tally) -> dict[str, Any]:
+def stats_record(tally: Tally) -> dict[str, Any]:
     """The figures of one answer; what could not be measured is None."""
     return {
         "prompt_tokens": tally.prompt_tokens,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
-from specdesk.core.events import Delta, Outcome, Source, Step
+from specdesk.core.events import AnswerToken, Delta, DraftedToken, Outcome, Source, Step
 
 
 class Kind(StrEnum):
@@ -63,6 +64,15 @@ class Span:
 
     text: str
     kind: Kind
+    token: AnswerToken | None = field(default=None, compare=False)
+    """The token of the answer whose text it is, where that is known."""
+    draft: DraftedToken | None = field(default=None, compare=False)
+    """What was drafted in that place, or the refused token itself."""
+
+    @property
+    def whole(self) -> AnswerToken | DraftedToken | None:
+        """The token that it is, or is part of."""
+        return self.token or self.draft
 
 
 def styles(*, speculating: bool) -> dict[Kind, str]:
@@ -79,25 +89,35 @@ def legend(*, short: bool, refused: bool = True) -> list[tuple[str, str]]:
     ]
 
 
-def spans(step: Step, *, show_rejected: bool) -> Iterator[Span]:
-    """A step as it is shown: the rejected and ignored draft tokens, if wanted, stand before what replaced them."""
-    written = list(delta_spans(step.deltas))
+def spans(step: Step, *, show_rejected: bool, written: Sequence[AnswerToken] = ()) -> Iterator[Span]:
+    """A step as it is shown: the rejected and ignored draft tokens, if wanted, stand before what replaced them.
+
+    `written` are the tokens of the answer up to here, those of the step too, for spans to say whose they are.
+    """
+    first = len(written) - len(step.tokens)
+    drafts = {first + position: token for position, token in enumerate(step.drafted[: len(step.tokens)])}
+    final = list(delta_spans(step.deltas, written, drafts))
     if not show_rejected:
-        yield from written
+        yield from final
         return
-    last = written.pop() if written and written[-1].kind is not Kind.ACCEPTED else None
-    yield from written
+    last = final.pop() if final and final[-1].kind is not Kind.ACCEPTED else None
+    yield from final
     for token in step.drafted:
         if token.outcome is not Outcome.ACCEPTED:
-            yield Span(visible(token.text).replace("\n", "\u23ce"), Kind(token.outcome.value))
+            yield Span(visible(token.text).replace("\n", "\u23ce"), Kind(token.outcome.value), draft=token)
     if last is not None:
         yield last
 
 
-def delta_spans(deltas: tuple[Delta, ...]) -> Iterator[Span]:
-    """Final text as spans."""
+def delta_spans(
+    deltas: tuple[Delta, ...],
+    written: Sequence[AnswerToken] = (),
+    drafts: Mapping[int, DraftedToken] = MappingProxyType({}),
+) -> Iterator[Span]:
+    """Final text as spans; `drafts` are what was drafted in the places of tokens."""
     for delta in deltas:
-        yield Span(visible(delta.text), _KINDS[delta.source])
+        token = written[delta.token] if delta.token < len(written) else None
+        yield Span(visible(delta.text), _KINDS[delta.source], token, drafts.get(delta.token))
 
 
 def visible(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,21 @@ import pytest
 
 from specdesk.cli.summary import summary_line
 from specdesk.core.answer import Answer
-from specdesk.core.events import AnswerToken, DraftedToken, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.events import (
+    Alternative,
+    AnswerToken,
+    Delta,
+    DraftedToken,
+    Outcome,
+    PromptRead,
+    Source,
+    Step,
+    StopReason,
+)
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, EngineInfo, ModelInfo
-from specdesk.records import answer_record, step_record
+from specdesk.records import answer_record, step_of, step_record
 
 INFO = EngineInfo(ModelInfo("Big", "big.gguf", 0), ModelInfo("Small", "small.gguf", 0), 256, 1)
 ACCEPTED, REJECTED, IGNORED = Outcome.ACCEPTED, Outcome.REJECTED, Outcome.IGNORED
@@ -59,6 +70,18 @@ def test_a_drafted_step() -> None:
     assert record["accepted_stream"] == ["d0", "r"]
     assert [token["p"] for token in record["drafted"]] == [0.25, 0.25, None, None]
     assert [token["decision"] for token in record["drafted"]] == ["accepted", "rejected", "ignored", "ignored"]
+
+
+def test_a_line_is_a_step_again() -> None:
+    """Through JSON and back, but for what a line does not tell."""
+    tokens = tuple(
+        replace(t, favoured=0.5, alternatives=(Alternative(9, "r", 0.75), Alternative(3, "�", 0.1)))
+        for t in DRAFTED.tokens
+    )
+    deltas = (Delta("d0", Source.ACCEPTED, 0), Delta("r\n", Source.REPLACEMENT, 1))
+    step = replace(DRAFTED, tokens=tokens, deltas=deltas)
+    line = json.loads(json.dumps(step_record(step, tally(PLAIN, step), INFO)))
+    assert step_of(line) == replace(step, plain_s=None)
 
 
 def test_a_plain_step_is_compared_with_nothing() -> None:

@@ -40,6 +40,10 @@ class _Outlook(NamedTuple):
     """Tokens per second."""
     n: int
     """Tokens to draft at most."""
+    costs_s: float
+    """Seconds more than a plain token that drafting takes."""
+    saves_s: float
+    """Seconds of plain decoding that its tokens save."""
 
 
 class AdaptiveLookahead:
@@ -72,9 +76,13 @@ class AdaptiveLookahead:
         self._pass_s = np.array([self._costs.target_s(n, depth) for n in range(1, most + 2)])
         plain = 1.0 / float(self._pass_s[0])
         self._pace = plain * (1.0 + _MARGIN)
-        best = Plan(0, None, "no draft would pay" if prospects else "nothing to draft")
+        best = Plan(0, None, "nothing to draft")
+        nearest = -np.inf
         for drafter, prospect in prospects.items():
             outlook = self._of_known(prospect, room) if prospect.known else self._of_draws(prospect, room)
+            if best.drafter is None and outlook.saves_s - outlook.costs_s > nearest:
+                nearest = outlook.saves_s - outlook.costs_s
+                best = Plan(0, None, _no_pay(outlook))
             if outlook.pace > self._pace:
                 self._pace = outlook.pace
                 best = Plan(min(outlook.n, most, prospect.most), drafter, f"expected {outlook.pace / plain:.2f}x")
@@ -132,7 +140,10 @@ class AdaptiveLookahead:
         n = int(paces.argmax()) + 1
         if n == len(prospect.known) and prospect.n_unread and self._of_draws(prospect, room).pace > self._pace:
             n = prospect.most  # behind all that are known the model goes on
-        return _Outlook(float(paces[min(n, len(known)) - 1]), n)
+        at = min(n, len(known))
+        plain_s = float(self._pass_s[0])
+        costs_s, saves_s = float(self._pass_s[at]) - plain_s, (float(tokens[at - 1]) - 1.0) * plain_s
+        return _Outlook(float(paces[at - 1]), n, costs_s, saves_s)
 
     def _of_draws(self, prospect: Prospect, room: int) -> _Outlook:
         """What is to be expected of a draft model that is stopped as soon as it is not sure enough.
@@ -147,19 +158,26 @@ class AdaptiveLookahead:
         most = min(len(self._pass_s) - 1, prospect.most)
         spent_s = self._pass_s[1 : most + 1] - plain_s + np.arange(most) * step_s
         tokens, seconds = 1.0, plain_s + (step_s if invests else read_s)
+        drafting = np.array([step_s if invests else read_s, 0.0])  # what drafting in any case would cost, and save
         for weight, evidence in self._acceptance.offers(prospect.start.source, self._ease.level):
             gains = self._acceptance.of(evidence) * _sums(self._acceptance.after(evidence, self._ease.level), most)
             values = gains - spent_s / plain_s
             n = int(values.argmax())
+            drafting += weight * np.array([spent_s[n], gains[n] * plain_s])
             if values[n] > 0.0:
                 tokens += weight * gains[n]
                 seconds += weight * spent_s[n]
         pace = tokens / seconds
+        costs_s, saves_s = (float(part) for part in drafting)
         # Reading what was missed is for all tokens to come.
         left = min(room + 1, max(_EXPECTED, self._n_written))
         if invests and left * (plain_s - 1.0 / pace) < _RETURN * read_s:
-            return _Outlook(0.0, 0)
-        return _Outlook(pace, most)
+            return _Outlook(0.0, 0, costs_s + read_s, saves_s)
+        return _Outlook(pace, most, costs_s, saves_s)
+
+
+def _no_pay(outlook: _Outlook) -> str:
+    return f"no draft would pay: costs {1000 * outlook.costs_s:.0f} ms, saves {1000 * outlook.saves_s:.0f} ms"
 
 
 def _sums(rate: float, most: int) -> NDArray[np.float64]:

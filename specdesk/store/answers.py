@@ -112,6 +112,15 @@ def append(db: sqlite3.Connection, answer_id: int, text: str, trace: Sequence[di
         db.execute("INSERT INTO traces (message_id, lines) VALUES (?, ?)", (answer_id, packed(trace)))
 
 
+def reopen(db: sqlite3.Connection, answer_id: int) -> None:
+    """More is going to be appended to an answer that has ended. Raises UsageError for any other message."""
+    _chat_id, role = place_of(db, answer_id)
+    (state,) = db.execute("SELECT state FROM messages WHERE id = ?", (answer_id,)).fetchone()
+    if role is not Role.ASSISTANT or state == State.WRITING:
+        raise UsageError(f"message {answer_id} is no answer that has ended")
+    db.execute("UPDATE messages SET state = 'writing', error = NULL WHERE id = ?", (answer_id,))
+
+
 def close(
     db: sqlite3.Connection, answer_id: int, state: State, stats: dict[str, Any] | None, error: str | None
 ) -> None:

@@ -174,6 +174,18 @@ class ChatStore:
             undo.pop_all()
         return answer_id
 
+    def resume(self, answer_id: int) -> None:
+        """Go on with an answer that was ended; this store writes it from now on.
+
+        Raises UsageError for one that is being written already.
+        """
+        with ExitStack() as undo:
+            with self._database.writing() as db:
+                answers.reopen(db, answer_id)
+                undo.callback(self._pens.put_down, answer_id)
+                self._pens.take(answer_id)
+            undo.pop_all()
+
     def append(self, answer_id: int, text: str, trace: Sequence[dict[str, Any]] = ()) -> None:
         """Add to an answer that this store writes: text that is final, and a JSON object for each decode step."""
         with self._database.writing() as db:

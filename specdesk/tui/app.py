@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from specdesk.errors import SpecdeskError
-from specdesk.tui.conversation import ChatOptions
+from specdesk.store.chat_store import ChatStore
+from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.messages import LoadFailed
 from specdesk.tui.screens.chat import ChatScreen
 
 
 class ChatApp(App[None]):
-    """Chats over an engine that `load` makes in a thread of its own, after the first paint.
+    """Chats of `store` over an engine that `load` makes in a thread of its own, after the first paint.
 
     When the app has ended, so has the engine.
     """
 
     TITLE = "specdesk"
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave; the chat is not kept.", priority=True),
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave. The chat is kept.", priority=True),
     ]
 
-    def __init__(self, load: Load, options: ChatOptions) -> None:
+    def __init__(self, load: Load, store: ChatStore, options: ChatOptions) -> None:
         super().__init__()
         self.load_error: SpecdeskError | None = None
         """Why there is no engine, if there is none."""
         self.engine = EngineThread(load, lambda message: self._chat.post_message(message))
-        self._chat = ChatScreen(self.engine, options)
+        self._chat = ChatScreen(self.engine, store, options)
 
     async def on_mount(self) -> None:
         """Load the models once there is something to look at."""
@@ -50,11 +53,21 @@ class ChatApp(App[None]):
         """All is well."""
         self.load_error = None
 
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Everything that keys can do here, by name, beside Textual's own."""
+        for binding in screen.active_bindings.values():
+            if binding.enabled and binding.binding.description and binding.binding.tooltip:
+                name, tip = binding.binding.description, binding.binding.tooltip
+                action, node = binding.binding.action, binding.node
+                yield SystemCommand(name, tip, partial(self.run_action, action, node))
+        yield from super().get_system_commands(screen)
+
     async def action_quit(self) -> None:
         """End the answer under way and leave."""
         self.engine.cancel()
         self.exit()
 
     async def on_unmount(self) -> None:
-        """Wait for the engine's thread: it frees the models."""
+        """Keep what came of the answer under way, and wait for the engine's thread: it frees the models."""
+        self._chat.keep()
         await asyncio.to_thread(self.engine.close)

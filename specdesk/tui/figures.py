@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 
 from specdesk.core.answer import Answer
 from specdesk.core.events import Event, Step
@@ -20,16 +21,16 @@ class Figures:
     def __init__(self) -> None:
         self.answer = Answer()
         self._last: Step | None = None
-        self._recent: deque[int] = deque(maxlen=_N_RECENT)
-        self._most_per_pass = 1
+        self._drafted: deque[float] = deque(maxlen=_N_RECENT)
+        self._rates: deque[float] = deque(maxlen=_N_RECENT)
 
     def add(self, event: Event) -> None:
         """Take the next event into account."""
         self.answer.add(event)
         if isinstance(event, Step):
             self._last = event
-            self._recent.append(len(event.tokens))
-            self._most_per_pass = max(self._most_per_pass, len(event.drafted) + 1)
+            self._drafted.append(len(event.drafted))
+            self._rates.append(len(event.tokens) / event.step_s if event.step_s > 0 else 0.0)
 
     @property
     def tally(self) -> Tally:
@@ -97,12 +98,14 @@ class Figures:
         return "" if self._last is None else self._last.reason
 
     @property
-    def recent(self) -> str:
-        """Tokens of the latest passes as bars; a full bar is K + 1."""
-        if not self._recent:
-            return UNKNOWN
-        top = len(_BARS) - 1
-        return "".join(_BARS[round((n - 1) / max(1, self._most_per_pass - 1) * top)] for n in self._recent)
+    def recent_lookahead(self) -> str:
+        """K of the latest passes as bars, a full one being the largest of them."""
+        return _bars(self._drafted)
+
+    @property
+    def recent_rate(self) -> str:
+        """Tokens per second of the latest passes likewise."""
+        return _bars(self._rates)
 
     @property
     def shares(self) -> tuple[float, float, float] | None:
@@ -112,6 +115,13 @@ class Figures:
             return None
         draft, target = tally.draft_s / tally.decode_s, tally.target_s / tally.decode_s
         return draft, target, max(0.0, 1 - draft - target)
+
+
+def _bars(values: Collection[float]) -> str:
+    if not values:
+        return UNKNOWN
+    most = max(values) or 1.0
+    return "".join(_BARS[round(value / most * (len(_BARS) - 1))] for value in values)
 
 
 def _shown(value: float | None, form: str) -> str:

@@ -42,14 +42,22 @@ def test_as_json(pair: Sequence[object]) -> None:
     assert report["engine"]["default"]["exact"] is None
 
 
+ALL_ACCEPTED = (
+    "import sys; sys.path[:] = sys.argv[3:]\n"
+    "from specdesk.core import rules\n"
+    "from tests.proof.test_claims import accept_all\n"
+    "rules.block = rules.rejection = accept_all\n"
+)
+"""Run by the engine's process before it serves."""
+
+
 def test_a_fault_is_exit_code_1(pair: Sequence[object]) -> None:
     """The command itself with one rule broken: every draft accepted."""
     broken = (
         "import sys\n"
-        "from specdesk.core import rules\n"
-        "from tests.proof.test_claims import accept_all\n"
-        "rules.block = rules.rejection = accept_all\n"
+        "from specdesk.engine import process\n"
         "from specdesk.__main__ import main\n"
+        f"process._BOOT = {ALL_ACCEPTED!r} + process._BOOT\n"
         f"sys.argv = ['specdesk', *{[str(part) for part in (*QUICK, *pair)]!r}]\n"
         "main()\n"
     )

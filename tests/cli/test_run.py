@@ -53,7 +53,7 @@ def test_the_answer_alone_goes_to_standard_output(pair: Sequence[object]) -> Non
 def test_json_tells_everything_and_adds_up(pair: Sequence[object], chat_pair: TinyPair) -> None:
     result = answer("Hello", *pair, "-n", 60, "-k", 4, "--seed", 3, "-t", 1, "--top-k", 10, "--stop", "~~~")
     assert set(result) == {
-        "text", "token_ids", "stop_reason", "pair", "target", "draft", "settings", "stats",
+        "text", "token_ids", "stop_reason", "pair", "target", "draft", "settings", "left_out", "stats",
     }  # fmt: skip
     assert (result["stop_reason"], result["pair"]) == ("length", None)
     assert (result["target"], result["draft"]) == (chat_pair.target.name, chat_pair.draft.name)

@@ -374,7 +374,7 @@ def test_a_plan_says_what_is_expected() -> None:
     assert lookahead.plan(10, 100, {MODEL: prospect}).reason.startswith("expected ")
     assert lookahead.plan(10, 100, {}).reason == "nothing to draft"
     dear = AdaptiveLookahead(MOST_ADAPTIVE, costs(1.0, 1.0), Acceptance())
-    assert dear.plan(10, 100, {MODEL: prospect}).reason == "no draft would pay"
+    assert dear.plan(10, 100, {MODEL: prospect}).reason.startswith("no draft would pay: costs ")
 
 
 @pytest.mark.parametrize("n_accepted", [0, 3, 7])

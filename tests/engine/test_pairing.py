@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gguf import TokenType
 
 from specdesk.core.events import Step
 from specdesk.core.sampling import Sampling
-from specdesk.engine import client
+from specdesk.engine import loaded
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.options import AnswerOptions
@@ -90,11 +91,11 @@ class TestRefused:
     ) -> None:
         opened: list[LlamaLM] = []
 
-        def noted(path: Path, options: LoadOptions, stop: StopFlag) -> LlamaLM:
-            opened.append(LlamaLM(path, options, stop))
+        def noted(path: Path, options: LoadOptions, stop: StopFlag, **others: Any) -> LlamaLM:
+            opened.append(LlamaLM(path, options, stop, **others))
             return opened[-1]
 
-        monkeypatch.setattr(client, "LlamaLM", noted)
+        monkeypatch.setattr(loaded, "LlamaLM", noted)
         draft = write_model(replace(DRAFT, vocabulary=BYTES.swapped(LETTER_A, LETTER_B)))
         with pytest.raises(ModelError, match="cannot draft for"):
             LoadedPair(EngineSettings(tiny_pair.target, draft, 64, n_threads=1), lambda _: None, StopFlag())

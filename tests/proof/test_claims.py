@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -19,6 +20,7 @@ from specdesk.core.verify import DraftToken, TargetAt, Verdict
 from specdesk.core.warp import Distribution
 from specdesk.engine import invariance
 from specdesk.engine.client import AnswerOptions, Engine, Message
+from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.stop import StopFlag
 from specdesk.proof import claims
 from specdesk.proof.asking import Effort, answer, turns
@@ -34,11 +36,12 @@ EFFORT = Effort(("Hello", "What is a lighthouse?", "Count to ten."), 40, 3000, 5
 
 @pytest.fixture
 def load(quantized_pair: TinyPair) -> Iterator[Load]:
+    """Opens pairs in this process, where a rule can be broken."""
     with ExitStack() as engines:
 
         def opened(exact: bool) -> Engine:
             settings = EngineSettings(quantized_pair.target, quantized_pair.draft, 2048, n_threads=1, exact=exact)
-            return engines.enter_context(Engine(settings, lambda _: None, StopFlag()))
+            return cast(Engine, engines.enter_context(LoadedPair(settings, lambda _: None, StopFlag())))
 
         yield opened
 

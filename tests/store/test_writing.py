@@ -248,3 +248,24 @@ for number in range(150):
     for number in range(150):
         with ChatStore.open(pytest.fail, tmp_path / f"{number}.db") as store:
             assert sorted(chat.title for chat in store.chats()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("state", [State.STOPPED, State.FAILED, State.COMPLETE])
+def test_an_answer_that_has_ended_is_gone_on_with(store: ChatStore, question: int, file: Path, state: State) -> None:
+    answer = store.begin_answer(question, {"seed": 1}, {})
+    store.append(answer, "The ", [{"step": 0}])
+    store.finish(answer, state, {"n": 1}, error="no" if state is State.FAILED else None)
+    store.resume(answer)
+    with pytest.raises(UsageError, match="no answer that has ended"):
+        store.resume(answer)
+    store.append(answer, "Earth", [{"step": 1}])
+    with ChatStore.open(pytest.fail, file) as other:
+        said = other.conversation(store.chats()[0].id)[1]
+        assert (said.text, said.state, said.error) == ("The Earth", State.WRITING, None)
+    store.finish(answer, State.COMPLETE, {"n": 2})
+    said = store.conversation(store.chats()[0].id)[1]
+    assert (said.text, said.state, said.stats) == ("The Earth", State.COMPLETE, {"n": 2})
+    assert store.trace(answer) == [{"step": 0}, {"step": 1}]
+    assert [hit.message_id for hit in store.search("The Earth")] == [answer]
+    with pytest.raises(UsageError, match="no answer that has ended"):
+        store.resume(question)

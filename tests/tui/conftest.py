@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
+from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp
-from specdesk.tui.conversation import ChatOptions
+from specdesk.tui.chat_options import ChatOptions
 from tests.tui.driver import Chat
 from tests.tui.scripted import OPTIONS, PATIENCE_S, ScriptedEngine
 
 
 @pytest.fixture
-def make_chat() -> Iterator[Callable[..., Chat]]:
+def store(own_home: Path) -> Iterator[ChatStore]:
+    """The chats of a test's own home."""
+    with ChatStore.open(pytest.fail) as opened:
+        yield opened
+
+
+@pytest.fixture
+def make_chat(store: ChatStore) -> Iterator[Callable[..., Chat]]:
     """Builds chats; whatever a test left open is let go at its end."""
     made: list[Chat] = []
 
@@ -47,7 +56,7 @@ def make_chat() -> Iterator[Callable[..., Chat]]:
             scripted.stop = stop
             return scripted
 
-        made.append(Chat(scripted, may_load, ChatApp(load, options)))
+        made.append(Chat(scripted, may_load, ChatApp(load, store, options)))
         return made[-1]
 
     yield make

@@ -17,9 +17,9 @@ from specdesk.tokenview import Kind, styles
 from specdesk.tui.app import ChatApp
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.state import State
+from specdesk.tui.widgets.answer import AnswerTurn, View
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.transcript import Transcript
-from specdesk.tui.widgets.turns import AnswerTurn
 from tests.tui.scripted import END, PATIENCE_S, ScriptedEngine, prompt_read
 
 
@@ -42,10 +42,13 @@ class Chat:
     app: ChatApp
 
     @asynccontextmanager
-    async def run(self, *, size: tuple[int, int] = (120, 40), ready: bool = True) -> AsyncIterator[Driver]:
+    async def run(
+        self, *, size: tuple[int, int] = (120, 40), ready: bool = True, view: View = View.TOKENS
+    ) -> AsyncIterator[Driver]:
         """The chat on a screen of that size, ready for the first question unless the test wants to see it load."""
         async with self.app.run_test(size=size) as pilot:
             driver = Driver(self, pilot)
+            driver.screen._desk.view = view
             if ready:
                 await driver.until_state(State.READY)
             yield driver
@@ -71,6 +74,7 @@ class Driver:
     async def ask(self, text: str) -> None:
         """Sends a question and waits until the engine has it."""
         n_asked = len(self.engine.asked)
+        self.prompt.focus()
         self.prompt.insert(text)
         await self.pilot.press("enter")
         await self.until(lambda: len(self.engine.asked) > n_asked, "the engine is asked")

@@ -23,7 +23,7 @@ from specdesk.core.events import (
 )
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message, ModelInfo, StopFlag
-from specdesk.tui.conversation import ChatOptions
+from specdesk.tui.chat_options import ChatOptions
 
 OPTIONS = ChatOptions(Sampling(temperature=0.7), lookahead=4, seed=42)
 TARGET = ModelInfo("Big [b + 1 Model", "big.gguf", 0)
@@ -91,12 +91,16 @@ def step(
     rejected: Sequence[str] = (),
     ignored: Sequence[str] = (),
     index: int = 0,
+    first: int = 0,
     draft_s: float = 0.01,
     target_s: float = 0.03,
     step_s: float = 0.05,
     plain_s: float = 0.04,
 ) -> Step:
-    """A step as `decode` makes them: draft tokens by what became of them, then the target's own token."""
+    """A step as `decode` makes them: draft tokens by what became of them, then the target's own token.
+
+    `first` is the number of its first token in the answer.
+    """
     fates = [(accepted, Outcome.ACCEPTED), (rejected, Outcome.REJECTED), (ignored, Outcome.IGNORED)]
     drafted = tuple(DraftedToken(0, text, 0.5, 0.5, fate) for texts, fate in fates for text in texts)
     last = Source.PLAIN if not drafted else Source.REPLACEMENT if rejected else Source.BONUS
@@ -104,12 +108,12 @@ def step(
     return Step(
         index=index,
         lookahead=len(drafted),
-        reason="fixed" if drafted else "no draft would pay",
+        reason="fixed" if drafted else "no draft would pay: costs 24 ms, saves 11 ms",
         drafter="model" if drafted else None,
         parity="test",
         drafted=drafted,
         tokens=tuple(AnswerToken(0, text, source, 0.5, 0.0) for text, source in written),
-        deltas=tuple(Delta(text, source) for text, source in written),
+        deltas=tuple(Delta(text, source, first + i) for i, (text, source) in enumerate(written)),
         draft_s=draft_s,
         target_s=target_s,
         step_s=step_s,

@@ -54,10 +54,10 @@ async def test_each_token_is_painted_as_what_it_is(make_chat: Make) -> None:
             step([], "ii", rejected=["jj"]),
         )
         with_rejected = see.labels()
-        await see.pilot.press("ctrl+t")
+        await see.pilot.press("ctrl+g")
         await see.pilot.pause()
         without = see.labels()
-        await see.pilot.press("ctrl+t")
+        await see.pilot.press("ctrl+g")
         await see.pilot.pause()
         again = see.labels()
     answer = [

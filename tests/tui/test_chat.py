@@ -7,9 +7,9 @@ from collections.abc import Callable
 from textual import events
 
 from specdesk.engine.client import Message
-from specdesk.tui.conversation import ChatOptions
+from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.state import State
-from specdesk.tui.widgets.turns import AnswerTurn
+from specdesk.tui.widgets.answer import AnswerTurn
 from tests.tui.driver import Chat
 from tests.tui.scripted import OPTIONS, prompt_read, step
 

@@ -87,7 +87,7 @@ async def test_a_failed_load_may_be_tried_again(make_chat: Make) -> None:
     chat = make_chat(load_error=ModelError("cannot load big.gguf", "download it again"))
     async with chat.run(ready=False) as see:
         await see.until_state(State.BROKEN)
-        await see.pilot.press("ctrl+r")
+        await see.pilot.press("ctrl+l")
         await see.until_state(State.READY)
         await see.ask("hello")
         await see.answer(step(["a"], "b"))
@@ -105,7 +105,7 @@ async def test_an_engine_that_dies_leaves_the_answer_and_comes_back(make_chat: M
         assert "SIGABRT" in see.shown()
         assert "GGML_ASSERT([/x]) failed" in see.shown()
         assert chat.engine.closed
-        await see.pilot.press("ctrl+r")
+        await see.pilot.press("ctrl+l")
         await see.until_state(State.READY)
         await see.ask("on")
         assert see.engine.asked[-1][0][:2] == (Message("user", "go"), Message("assistant", "half an answer"))

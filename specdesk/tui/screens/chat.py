@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Footer
 
-from specdesk.core.events import Event, Finished
+from specdesk.core.events import Finished
 from specdesk.errors import SpecdeskError
-from specdesk.tui.conversation import ChatOptions, Conversation
+from specdesk.store.chat_store import ChatStore
+from specdesk.tui.bookshelf import Bookshelf
+from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.figures import Figures
 from specdesk.tui.messages import (
@@ -27,52 +30,58 @@ from specdesk.tui.messages import (
     EngineProgress,
     LoadFailed,
 )
+from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.state import REFUSALS, State
+from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.speed import SpeedPanel, SpeedStrip
+from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.transcript import Transcript
-from specdesk.tui.widgets.turns import AnswerTurn, Failure, Notice, UserTurn
+from specdesk.tui.widgets.turn import Act, Turn
+from specdesk.tui.widgets.turns import Failure, Notice
 from specdesk.wording import notes
-
-REPAINT_S = 1 / 15
-"""Events are shown this often at most; between two repaints they are collected."""
 
 
 class ChatScreen(Screen[None]):
     """Shows the engine's messages and sends it questions."""
 
     CSS_PATH = "chat.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]  # noqa: RUF012 — Textual declares it so
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-roomy")]  # noqa: RUF012 — Textual declares it so
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop", tooltip="End the answer here and keep what is there."),
         Binding("ctrl+c", "interrupt", id="chat.interrupt", show=False, priority=True),
+        Binding("ctrl+t", "toggle_view", "Tokens", id="chat.view", tooltip="Show answers as tokens, or as Markdown."),
         Binding(
-            "ctrl+t", "toggle_rejected", "Rejected", id="chat.rejected", tooltip="Show or hide rejected draft tokens."
+            "ctrl+g",
+            "toggle_rejected",
+            "Rejected",
+            id="chat.rejected",
+            tooltip="Show or hide rejected draft tokens.",
+            show=False,
         ),
-        Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Forget this conversation and begin another."),
-        Binding("ctrl+r", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
+        Binding("ctrl+r", "again", "Again", id="chat.again", tooltip="Have the last question answered again."),
+        Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
+        Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Begin another conversation."),
+        Binding("ctrl+b", "toggle_chats", "Chats", id="chat.chats", tooltip="Show or hide the list of chats."),
+        Binding("ctrl+f", "search", "Search", id="chat.search", tooltip="Search all chats.", show=False),
         Binding("pageup", "scroll(-1)", id="chat.page_up", show=False, priority=True),
         Binding("pagedown", "scroll(1)", id="chat.page_down", show=False, priority=True),
     ]
 
-    def __init__(self, engine: EngineThread, options: ChatOptions) -> None:
+    def __init__(self, engine: EngineThread, store: ChatStore, options: ChatOptions) -> None:
         super().__init__()
         self._engine = engine
-        self._options = options
-        self._conversation = Conversation(options)
-        self._author = ""
-        self._speculating = False
-        self._answer: AnswerTurn | None = None
-        self._pending: list[Event] = []
-        self._repaint: Timer | None = None
-        self._show_rejected = True
+        self._store = store
+        self._desk = Desk(self, engine, store, options)
+        self._editing: Turn | None = None
         self._state = State.LOADING
 
     def compose(self) -> ComposeResult:
-        """Header, conversation beside the speed panel, prompt, keys."""
-        yield ChatHeader(self._options)
+        """Header, chats beside the conversation and the speed panel, prompt, keys."""
+        yield ChatHeader()
         with Horizontal(id="body"):
+            yield Chats()
             yield Transcript(State.LOADING.value)
             yield SpeedPanel()
         yield SpeedStrip()
@@ -82,8 +91,11 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """Ready to be written in, before there is an engine."""
         self.set_class(self.app.no_color, "-no-color")
+        self._desk.lay(self._transcript)
+        self._bookshelf = Bookshelf(self._store, self.query_one(Chats), self.notify)
+        self._bookshelf.refresh(None)
         self.query_one(Prompt).focus()
-        self._show_figures(Figures())
+        self.show_figures(Figures())
         self._enter(State.LOADING)
 
     # --- what the engine's thread says
@@ -99,16 +111,16 @@ class ChatScreen(Screen[None]):
 
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
-        self._author = message.info.target.name
-        info = message.info
-        lookahead = info.lookahead(self._options.answer_options(0))
-        self._speculating = lookahead > 0
-        self.query_one(ChatHeader).show(info)
-        for note in notes(lookahead, wanted=self._options.lookahead, widest=info.widest):
+        info = self._desk.info = message.info
+        options = self._desk.options
+        self.query_one(ChatHeader).show(info, options)
+        lookahead = info.lookahead(options.answer_options(0))
+        for note in notes(lookahead, wanted=options.lookahead, widest=info.widest):
             self._transcript.add(Notice(f"note: {note}"))
         self._enter(State.READY)
         self._transcript.say_first(
-            "Ask something. Colours show who wrote each token; struck text was drafted and refused, Ctrl+T hides it."
+            "Ask something. Colours show who wrote each token; struck text was drafted and refused. Ctrl+T shows "
+            "answers as Markdown, Ctrl+P all there is."
         )
 
     def on_load_failed(self, message: LoadFailed) -> None:
@@ -118,23 +130,18 @@ class ChatScreen(Screen[None]):
         self._enter(State.BROKEN)
 
     def on_engine_event(self, message: EngineEvent) -> None:
-        """Collect it for the next repaint; the last one of an answer is shown at once."""
-        self._pending.append(message.event)
+        """Show it with the next repaint; the last one of an answer at once."""
+        self._desk.add(message.event)
         if isinstance(message.event, Finished):
-            self._show_pending()
             self._conclude(None)
-        elif self._repaint is None:
-            self._repaint = self.set_timer(REPAINT_S, self._show_pending)
 
     def on_answer_failed(self, message: AnswerFailed) -> None:
         """Keep what is there and say what happened."""
-        self._show_pending()
         self._conclude(message.error)
 
     def on_engine_lost(self, message: EngineLost) -> None:
         """Keep what is there; the models may be loaded again."""
-        self._show_pending()
-        if self._answer is not None:
+        if self._desk.is_answering:
             self._conclude(message.error)
         else:
             self._transcript.add(Failure(message.error))
@@ -144,29 +151,81 @@ class ChatScreen(Screen[None]):
         """A bug: it ends the app with its traceback."""
         raise message.error
 
-    # --- what the user does
+    # --- what the user asks
 
     @on(Prompt.Sent)
     def ask(self, message: Prompt.Sent) -> None:
-        """Send the whole conversation with this question."""
-        question = self._conversation.ask(message.text)
-        self._answer = AnswerTurn(
-            self._author,
-            question.options.seed,
-            speculating=self._speculating,
-            show_rejected=self._show_rejected,
-        )
-        self._transcript.add(UserTurn(message.text), self._answer)
-        self._transcript.follow()
-        self._show_figures(self._answer.figures)
-        self._enter(State.ANSWERING)
-        self._engine.ask(question)
+        """Send the conversation with this question, behind it or in the place of one that is edited."""
+        editing, self._editing = self._editing, None
+        if not self._begun(self._desk.ask(message.text, editing)):
+            self.query_one(Prompt).insert(message.text)
+            self._enter(self._state)
+
+    def action_again(self) -> None:
+        """Have the last question answered again."""
+        answers = self._transcript.answers
+        if answers:
+            self._do(answers[-1], Act.AGAIN)
+
+    @on(Turn.Wanted)
+    def act(self, message: Turn.Wanted) -> None:
+        """Do what is wanted with a turn."""
+        self._do(message.turn, message.act)
+
+    def _do(self, turn: Turn, act: Act) -> None:
+        ready = self._state is State.READY
+        match act:
+            case Act.LEAVE:
+                self.query_one(Prompt).focus()
+            case Act.OLDER | Act.NEWER:
+                self._desk.switch(turn, -1 if act is Act.OLDER else 1)
+            case Act.EDIT if ready:
+                self._edit(turn)
+            case Act.AGAIN if ready:
+                self._begun(self._desk.answer_again(turn))
+            case Act.GO_ON if ready:
+                self._begun(self._desk.go_on(turn))
+            case _:
+                self.notify("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
+
+    def _begun(self, asked: bool) -> bool:
+        if asked:
+            self._enter(State.ANSWERING)
+            self._bookshelf.refresh(self._desk.chat_id)
+        return asked
+
+    def _edit(self, turn: Turn) -> None:
+        self._editing = turn
+        prompt = self.query_one(Prompt)
+        prompt.load_text(turn.text)
+        prompt.move_cursor(prompt.document.end)
+        prompt.expect("editing an earlier question · Enter asks it instead · Esc leaves it", None)
+        prompt.focus()
+
+    def _conclude(self, error: SpecdeskError | None) -> None:
+        """End the answer; a question that got none goes back to the prompt."""
+        unanswered = self._desk.conclude(error, stopped=self._state is State.STOPPING)
+        prompt = self.query_one(Prompt)
+        if unanswered is not None and not prompt.text:
+            prompt.insert(unanswered)  # to be sent again, perhaps changed
+        self._bookshelf.refresh(self._desk.chat_id)
+        self._enter(State.READY)
+
+    def keep(self) -> None:
+        """Have the store keep what came of the answer under way, which nobody waits for any more."""
+        self._desk.keep()
+
+    # --- other actions
 
     def action_stop(self) -> None:
-        """End the answer under way."""
+        """End the answer under way, or leave the question that is edited."""
         if self._state is State.ANSWERING:
             self._enter(State.STOPPING)
             self._engine.cancel()
+        elif self._editing is not None:
+            self._editing = None
+            self.query_one(Prompt).clear()
+            self._enter(self._state)
 
     async def action_interrupt(self) -> None:
         """As in the shell: the first Ctrl-C ends the answer, one without an answer ends the program."""
@@ -181,17 +240,20 @@ class ChatScreen(Screen[None]):
             self._enter(State.LOADING)
             self._engine.reload()
 
+    def action_toggle_view(self) -> None:
+        """Show answers as tokens, or as Markdown."""
+        self._desk.toggle_view()
+
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
-        self._show_rejected = not self._show_rejected
-        for answer in self._transcript.answers:
-            answer.tokens.show_rejected(self._show_rejected)
+        self._desk.toggle_rejected()
 
     def action_new_chat(self) -> None:
         """Begin again with an empty history."""
-        self._conversation.clear()
-        self._transcript.clear()
-        self._show_figures(Figures())
+        self._editing = None
+        self._desk.clear()
+        self._bookshelf.refresh(None)
+        self.query_one(Prompt).focus()
 
     def action_scroll(self, pages: int) -> None:
         """Page through the transcript while the prompt keeps the focus."""
@@ -204,14 +266,85 @@ class ChatScreen(Screen[None]):
     ) -> bool | None:
         """Grey out what has no effect now."""
         if action == "stop":
-            return True if self._state is State.ANSWERING else None
+            return True if self._state is State.ANSWERING or self._editing is not None else None
         if action == "reload":
             return self._state is State.BROKEN
+        if action == "again":
+            return True if self._state is State.READY and self._transcript.answers else None
         if action == "new_chat":
-            return True if self._state is State.READY else None
+            return None if self._desk.is_answering else True
         return True
 
+    # --- the chats
+
+    def action_toggle_chats(self) -> None:
+        """Show or hide the list."""
+        chats = self.query_one(Chats)
+        shown = chats.display and bool(chats.region)
+        self.set_class(not shown, "-chats")
+        self.set_class(shown, "-no-chats")
+        if shown:
+            self.query_one(Prompt).focus()
+        else:
+            self.call_after_refresh(chats.enter)
+
+    def action_search(self) -> None:
+        """Search all chats."""
+        self.add_class("-chats")
+        self.remove_class("-no-chats")
+        self.call_after_refresh(self.query_one(Chats).search)
+
+    @on(Chats.Opened)
+    def open_chat(self, message: Chats.Opened) -> None:
+        """Show another chat."""
+        if self._desk.is_answering:
+            self.notify(REFUSALS[State.ANSWERING].replace("not sent", "not opened"))
+        else:
+            self._editing = None
+            self._desk.open(message.chat_id, message.message_id)
+            self._bookshelf.refresh(message.chat_id)
+            self.refresh_bindings()
+            if message.message_id is None:
+                self.query_one(Prompt).focus()
+
+    @on(Chats.Left)
+    def leave_chats(self) -> None:
+        """Write again."""
+        self.query_one(Prompt).focus()
+
+    @on(Chats.Searched)
+    def search_chats(self, message: Chats.Searched) -> None:
+        """List what holds the text."""
+        self._did(lambda: self._bookshelf.search(message.query))
+
+    @on(Chats.Undone)
+    def undo_delete(self) -> None:
+        """Bring back what was deleted last."""
+        self._did(self._bookshelf.undo)
+
+    @on(Chats.Renaming)
+    @work
+    async def rename_chat(self, message: Chats.Renaming) -> None:
+        """Ask for another title."""
+        title = await self.app.push_screen_wait(TextEntry("Title of the chat", message.title))
+        if title and title.strip():
+            self._did(lambda: self._bookshelf.rename(message.chat_id, title.strip()))
+
+    @on(Chats.Deleted)
+    def delete_chat(self, message: Chats.Deleted) -> None:
+        """Take it from the list; it can be brought back."""
+        if message.chat_id == self._desk.chat_id and self._desk.is_answering:
+            self.notify(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
+        elif self._did(lambda: self._bookshelf.delete(message.chat_id)) and (message.chat_id == self._desk.chat_id):
+            self.action_new_chat()
+
     # --- how it is shown
+
+    @on(TokenView.Pointed)
+    def point(self, message: TokenView.Pointed) -> None:
+        """Tell of the token that is pointed at."""
+        self.query_one(SpeedPanel).tell(message.span)
+        self.query_one(SpeedStrip).tell(message.span)
 
     @property
     def _transcript(self) -> Transcript:
@@ -222,33 +355,20 @@ class ChatScreen(Screen[None]):
         self.query_one(Prompt).expect(state.value, REFUSALS.get(state))
         self.refresh_bindings()
 
-    def _show_pending(self) -> None:
-        if self._repaint is not None:
-            self._repaint.stop()
-            self._repaint = None
-        events, self._pending = self._pending, []
-        if self._answer is not None and events:
-            self._answer.add(events)
-            self._show_figures(self._answer.figures)
-
-    def _show_figures(self, figures: Figures) -> None:
+    def show_figures(self, figures: Figures) -> None:
+        """Show the figures of an answer."""
         self.query_one(SpeedPanel).show(figures)
         self.query_one(SpeedStrip).show(figures)
 
-    def _conclude(self, error: SpecdeskError | None) -> None:
-        """Put the answer into the history; a question that got none leaves it and goes back to the prompt."""
-        answer, self._answer = self._answer, None
-        if answer is None:
-            return
-        if error is not None:
-            answer.fail(error)
-        unanswered = error is not None or self._state is State.STOPPING
-        if unanswered and not answer.figures.answer.text:
-            question = self._conversation.withdraw()
-            answer.disown()
-            prompt = self.query_one(Prompt)
-            if not prompt.text:
-                prompt.insert(question)  # to be sent again, perhaps changed
-        else:
-            self._conversation.answered(answer.figures.answer.text)
-        self._enter(State.READY)
+    def show_error(self, error: SpecdeskError) -> None:
+        """Keep it where it can be read again."""
+        self._transcript.add(Failure(error))
+
+    def _did(self, change: Callable[[], None]) -> bool:
+        """Whether the store did it; if not, why is said."""
+        try:
+            change()
+        except SpecdeskError as error:
+            self.show_error(error)
+            return False
+        return True

@@ -8,15 +8,11 @@ from textual.widgets import Static
 
 from specdesk.engine.client import EngineInfo
 from specdesk.tokenview import visible
-from specdesk.tui.conversation import ChatOptions
+from specdesk.tui.chat_options import ChatOptions
 
 
 class ChatHeader(Horizontal):
     """Names and settings on the left, the engine on the right."""
-
-    def __init__(self, options: ChatOptions) -> None:
-        super().__init__()
-        self._options = options
 
     def compose(self) -> ComposeResult:
         """The name of the program; the rest comes with the engine."""
@@ -25,9 +21,8 @@ class ChatHeader(Horizontal):
         yield Static(id="settings", markup=False)
         yield Static(id="engine", markup=False)
 
-    def show(self, info: EngineInfo) -> None:
-        """Show what was loaded."""
-        options = self._options
+    def show(self, info: EngineInfo, options: ChatOptions) -> None:
+        """Show what was loaded, and how it will be asked."""
         models = info.target.name
         if info.draft is not None:
             models += f" ⇐ {shortened(info.draft.name, beside=info.target.name)}"

@@ -8,8 +8,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Digits, Static
 
-from specdesk.tokenview import legend
+from specdesk.tokenview import Span, legend
 from specdesk.tui.figures import UNKNOWN, Figures
+from specdesk.tui.token_details import details, summary
 
 _FILLINGS = {"draft": "▓", "target": "█", "other": "░"}
 _BAR_WIDTH = 30
@@ -23,10 +24,14 @@ class SpeedPanel(VerticalScroll, can_focus=False):
         yield Digits(UNKNOWN, id="speedup")
         yield Static(id="verdict", markup=False)
         yield Static(id="figures", markup=False)
-        yield Static("tokens of the last passes", classes="title")
-        yield Static(id="recent", markup=False)
+        yield Static("K of the last passes", classes="title")
+        yield Static(id="recent_k", markup=False)
+        yield Static("tokens/s of the last passes", classes="title")
+        yield Static(id="recent_rate", markup=False)
         yield Static("where the time goes", classes="title")
         yield Static(id="shares", markup=False)
+        yield Static("token", classes="title token")
+        yield Static(id="token", classes="token", markup=False)
         with Vertical(id="legend"):
             yield Static("who wrote it", classes="title")
             yield Static(legend_text(short=False, colour=not self.app.no_color))
@@ -36,17 +41,28 @@ class SpeedPanel(VerticalScroll, can_focus=False):
         self.query_one("#speedup", Digits).update(figures.speedup)
         self.query_one("#verdict", Static).update(figures.verdict)
         self.query_one("#figures", Static).update(_figures(figures))
-        self.query_one("#recent", Static).update(figures.recent)
+        self.query_one("#recent_k", Static).update(figures.recent_lookahead)
+        self.query_one("#recent_rate", Static).update(figures.recent_rate)
         self.query_one("#shares", Static).update(_shares(figures))
+
+    def tell(self, span: Span | None) -> None:
+        """Tell of a token, or of none."""
+        self.set_class(span is not None, "-telling")
+        self.query_one("#token", Static).update("" if span is None else "\n".join(details(span)))
 
 
 class SpeedStrip(Vertical):
-    """The same on one line, and a legend of single words."""
+    """The same on one line, and a legend of single words, in whose place a token is told of."""
 
     def compose(self) -> ComposeResult:
         """An empty strip; `show` fills it."""
         yield Static(id="strip", markup=False)
-        yield Static(legend_text(short=True, colour=not self.app.no_color))
+        yield Static(legend_text(short=True, colour=not self.app.no_color), id="below")
+
+    def tell(self, span: Span | None) -> None:
+        """Tell of a token, or of none."""
+        legend = legend_text(short=True, colour=not self.app.no_color)
+        self.query_one("#below", Static).update(legend if span is None else Text(summary(span)))
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer."""

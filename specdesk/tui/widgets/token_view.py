@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from specdesk.tokenview import REFUSED, Span, styles
 from specdesk.tui.widgets.rows import Rows
 
-_TAB = "    "
+_TAB: Final = "    "
+_CURSOR: Final = Style(reverse=True)
 
 
 class TokenView(Widget):
     """Paints spans in the styles of their kinds. Adding to it costs what is added, however long it is.
 
+    A token under the mouse, or one that was chosen, is pointed out to whoever listens.
     Not handled: selecting text with the mouse.
     """
 
     ALLOW_SELECT = False
+
+    @dataclass
+    class Pointed(Message):
+        """A token is pointed at, or none any more."""
+
+        view: TokenView
+        span: Span | None
+
+        @property
+        def control(self) -> TokenView:
+            """Where it is."""
+            return self.view
 
     def __init__(self, *, speculating: bool, show_rejected: bool) -> None:
         super().__init__()
@@ -31,6 +49,8 @@ class TokenView(Widget):
         self._show_rejected = show_rejected
         self._spans: list[Span] = []
         self._rows = Rows(1)
+        self._chosen: int | None = None
+        self._pointed: Span | None = None
 
     def on_mount(self) -> None:
         """Under NO_COLOR the other cues remain, at full contrast."""
@@ -68,9 +88,83 @@ class TokenView(Widget):
     def render_line(self, y: int) -> Strip:
         """One row."""
         base = self.visual_style.rich_style
-        row = self._rows[y] if y < len(self._rows) else ()
-        segments = [Segment(span.text, base + self._styles[span.kind]) for span in row]
+        row: Sequence[Span] = self._rows[y] if y < len(self._rows) else ()
+        segments = [Segment(span.text, base + self._style_of(span)) for span in row]
         return Strip(segments).adjust_cell_length(self.size.width, base)
+
+    # --- pointing at tokens
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Point at what is under the mouse."""
+        at = event.get_content_offset(self)
+        self._point(None if at is None else self._span_at(at.x, at.y))
+
+    def on_leave(self) -> None:
+        """Back to the chosen token, if there is one."""
+        self._point(self._chosen_span)
+
+    def choose_next(self, step: int) -> None:
+        """Choose the next token in that direction; at first the last one."""
+        shown = [i for i, span in enumerate(self._spans) if span.whole is not None and self._shows(span)]
+        if not shown:
+            return
+        if self._chosen is None:
+            self._choose(shown[-1])
+            return
+        at = next((n for n, i in enumerate(shown) if i >= (self._chosen or 0)), len(shown) - 1)
+        self._choose(shown[max(0, min(len(shown) - 1, at + step))])
+
+    def choose_none(self) -> None:
+        """Point at none any more."""
+        self._choose(None)
+
+    @property
+    def _chosen_span(self) -> Span | None:
+        return None if self._chosen is None else self._spans[self._chosen]
+
+    def _choose(self, index: int | None) -> None:
+        if index != self._chosen:
+            self._chosen = index
+            self.refresh()
+            self._point(self._chosen_span)
+            row = self._row_of_chosen()
+            if row is not None:
+                self._show_row(row)
+
+    def _row_of_chosen(self) -> int | None:
+        token = None if self._chosen_span is None else self._chosen_span.whole
+        if token is None:
+            return None
+        return next((y for y in range(len(self._rows)) if any(span.whole is token for span in self._rows[y])), None)
+
+    def _show_row(self, y: int) -> None:
+        for container in self.ancestors:
+            if isinstance(container, Widget) and container.is_scrollable:
+                region = Region(0, y, 1, 1).translate(self.virtual_region.offset)
+                container.scroll_to_region(region, animate=False)
+                return
+
+    def _point(self, span: Span | None) -> None:
+        if span is not self._pointed:
+            self._pointed = span
+            self.post_message(self.Pointed(self, span))
+
+    def _span_at(self, x: int, y: int) -> Span | None:
+        if not 0 <= y < len(self._rows):
+            return None
+        at = 0
+        for span in self._rows[y]:
+            at += cell_len(span.text)
+            if x < at:
+                return span if span.whole is not None else None
+        return None
+
+    def _style_of(self, span: Span) -> Style:
+        style = self._styles[span.kind]
+        chosen = self._chosen_span
+        if chosen is not None and span.whole is not None and span.whole is chosen.whole:
+            return style + _CURSOR
+        return style
 
     def _shows(self, span: Span) -> bool:
         return self._show_rejected or span.kind not in REFUSED

@@ -7,7 +7,9 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 
 from specdesk.tokenview import visible
-from specdesk.tui.widgets.turns import AnswerTurn, Notice
+from specdesk.tui.widgets.answer import AnswerTurn
+from specdesk.tui.widgets.turn import Turn
+from specdesk.tui.widgets.turns import Notice
 
 
 class Transcript(VerticalScroll, can_focus=False):
@@ -35,8 +37,13 @@ class Transcript(VerticalScroll, can_focus=False):
         self._turns.mount(*turns)
 
     @property
+    def turns(self) -> list[Turn]:
+        """All turns, the first one first."""
+        return list(self._turns.query(Turn))
+
+    @property
     def answers(self) -> list[AnswerTurn]:
-        """All answers, the first one first."""
+        """The answers among them."""
         return list(self._turns.query(AnswerTurn))
 
     def clear(self) -> None:
@@ -44,6 +51,13 @@ class Transcript(VerticalScroll, can_focus=False):
         for turn in self._turns.children:
             if not isinstance(turn, Notice):
                 turn.remove()
+
+    def clear_from(self, turn: Turn) -> None:
+        """Take a turn away, and what stands below it."""
+        children = list(self._turns.children)
+        for child in children[children.index(turn) :]:
+            if not isinstance(child, Notice):
+                child.remove()
 
     def follow(self) -> None:
         """Go to the end and stay there."""

@@ -1,0 +1,243 @@
+"""The conversation that is open: what is asked goes to engine and store, what comes back to the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeVar
+
+from textual.timer import Timer
+
+from specdesk.core.events import Event
+from specdesk.engine.client import EngineInfo
+from specdesk.errors import SpecdeskError
+from specdesk.store.chat_store import ChatStore
+from specdesk.store.values import ChatMessage, Role
+from specdesk.tui.answering import Answering
+from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.conversation import Conversation, Question
+from specdesk.tui.engine_thread import EngineThread
+from specdesk.tui.figures import Figures
+from specdesk.tui.widgets.answer import AnswerTurn, View
+from specdesk.tui.widgets.transcript import Transcript
+from specdesk.tui.widgets.turn import Turn
+from specdesk.tui.widgets.turns import Notice, UserTurn
+
+_Result = TypeVar("_Result")
+
+
+class Owner(Protocol):
+    """Whose desk it is."""
+
+    def set_timer(self, delay: float, callback: Callable[[], None], /) -> Timer:
+        """Call back after so many seconds."""
+
+    def show_figures(self, figures: Figures) -> None:
+        """The figures of the answer under way changed."""
+
+    def show_error(self, error: SpecdeskError) -> None:
+        """The disk refused, or what was asked cannot be."""
+
+
+class Desk:
+    """Asks one question at a time. What the store refuses goes to the owner."""
+
+    def __init__(self, owner: Owner, engine: EngineThread, store: ChatStore, options: ChatOptions) -> None:
+        self.options = options
+        """How the next answers are asked for."""
+        self.info: EngineInfo | None = None
+        """What answers; None while nothing does."""
+        self._owner = owner
+        self._engine = engine
+        self._store = store
+        self._conversation = Conversation(store)
+        self._answering: Answering | None = None
+        self._show_rejected = True
+        self.view = View.LIVE
+
+    def lay(self, transcript: Transcript) -> None:
+        """Where it is to be seen."""
+        self._transcript = transcript
+
+    @property
+    def chat_id(self) -> int | None:
+        """The chat that is open; None for one that nothing was said in."""
+        return self._conversation.chat_id
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer is under way."""
+        return self._answering is not None
+
+    @property
+    def speculates(self) -> bool:
+        """Whether anything will be drafted."""
+        return self.info is None or self.info.lookahead(self.options.answer_options(0)) > 0
+
+    # --- asking
+
+    def ask(self, text: str, instead: Turn | None = None) -> bool:
+        """Ask behind what was said, or in the place of another question; whether that was done."""
+        info = self.info
+        if info is None:
+            return False
+        earlier = None if instead is None else instead.message
+        if earlier is None:
+            question = self._kept(lambda: self._conversation.ask(text, self.options, info))
+        else:
+            question = self._kept(lambda: self._conversation.ask_instead(earlier, text, self.options, info))
+        if question is None:
+            return False
+        if instead is not None:
+            self._transcript.clear_from(instead)
+        self._transcript.add(UserTurn(text))
+        self._answer(question)
+        return True
+
+    def answer_again(self, turn: Turn) -> bool:
+        """Have another answer to the same question; whether that was done."""
+        question = self._of_kept(turn, self._conversation.answer_again)
+        if question is None:
+            return False
+        self._transcript.clear_from(turn)
+        self._answer(question)
+        return True
+
+    def go_on(self, turn: Turn) -> bool:
+        """Have the rest of an answer that was cut short; whether that was done."""
+        if not isinstance(turn, AnswerTurn):
+            return False
+        question = self._of_kept(turn, self._conversation.go_on)
+        if question is None:
+            return False
+        self._answer(question, turn)
+        return True
+
+    def _of_kept(self, turn: Turn, ask: Callable[[ChatMessage, ChatOptions, EngineInfo], Question]) -> Question | None:
+        message, info = turn.message, self.info
+        if message is None or info is None:
+            return None
+        return self._kept(lambda: ask(message, self.options, info))
+
+    def _answer(self, question: Question, turn: AnswerTurn | None = None) -> None:
+        """Have a question answered on a new turn, or have `turn` gone on with."""
+        if turn is None:
+            turn = self._answer_turn(question.options.seed)
+            self._transcript.add(turn)
+        else:
+            turn.resume()
+        figures = partial(self._show_figures, turn)
+        self._answering = Answering(self._conversation, turn, self._owner.set_timer, figures, self._unkept)
+        self._transcript.follow()
+        self._show_figures(turn)
+        self._engine.ask(question)
+
+    # --- the answer under way
+
+    def add(self, event: Event) -> None:
+        """Take the next event of it."""
+        if self._answering is not None:
+            self._answering.add(event)
+
+    def conclude(self, error: SpecdeskError | None, *, stopped: bool) -> str | None:
+        """End it, in an error or without; a question that got no answer is handed back."""
+        answering, self._answering = self._answering, None
+        if answering is None:
+            return None
+        answering.end(error)
+        said = self._conversation.turns
+        for turn, message in zip(reversed(self._transcript.turns), reversed(said), strict=False):
+            turn.know(message)
+        if answering.turn.text or not (stopped or error is not None) or len(said) < 2:
+            return None
+        answering.turn.disown()
+        return said[-2].text
+
+    def keep(self) -> None:
+        """Have kept what came of it, when nobody waits for more."""
+        answering, self._answering = self._answering, None
+        if answering is not None:
+            answering.end()
+
+    # --- what lies on the desk
+
+    def clear(self) -> None:
+        """Begin another chat."""
+        self._conversation = Conversation(self._store)
+        self._transcript.clear()
+        self._owner.show_figures(Figures())
+
+    def open(self, chat_id: int, at: int | None = None) -> None:
+        """Show a chat, at one of its messages or at its end."""
+        conversation = Conversation(self._store, chat_id)
+        said = self._kept(lambda: conversation.turns)
+        if said is None:
+            return
+        self.clear()
+        self._conversation = conversation
+        for message in said:
+            turn = self._turn_of(message)
+            self._transcript.add(turn)
+            if message.id == at:
+                turn.focus()
+        self._transcript.follow()
+
+    def switch(self, turn: Turn, step: int) -> None:
+        """Show the next branch in that direction at the place of a turn."""
+        message = turn.message
+        if message is None or self.is_answering:
+            return
+        other = message.siblings[(message.sibling_index + step) % len(message.siblings)]
+
+        def switched() -> bool:
+            self._store.switch_branch(other)
+            return True
+
+        if self._kept(switched):
+            self.open(message.chat_id, other)
+
+    def toggle_view(self) -> None:
+        """Show answers as what they are not shown as now."""
+        answers = self._transcript.answers
+        tokens = answers[-1].shows_tokens if answers else self.view is not View.MARKDOWN
+        self.view = View.MARKDOWN if tokens else View.TOKENS
+        for answer in answers:
+            answer.show_as(self.view)
+
+    def toggle_rejected(self) -> None:
+        """Show or hide what the target refused, in all answers."""
+        self._show_rejected = not self._show_rejected
+        for answer in self._transcript.answers:
+            answer.tokens.show_rejected(self._show_rejected)
+
+    def _turn_of(self, message: ChatMessage) -> Turn:
+        if message.role is Role.USER:
+            return UserTurn(message.text, message)
+        turn = self._answer_turn()
+        turn.restore(message, partial(self._store.trace, message.id))
+        return turn
+
+    def _answer_turn(self, seed: int | None = None) -> AnswerTurn:
+        info = self.info
+        return AnswerTurn(
+            "the model" if info is None else info.target.name,
+            speculating=self.speculates,
+            show_rejected=self._show_rejected,
+            view=self.view,
+            seed=seed,
+            n_ctx=0 if info is None else info.n_ctx,
+        )
+
+    def _show_figures(self, turn: AnswerTurn) -> None:
+        self._owner.show_figures(turn.figures)
+
+    def _kept(self, change: Callable[[], _Result]) -> _Result | None:
+        try:
+            return change()
+        except SpecdeskError as error:
+            self._owner.show_error(error)
+            return None
+
+    def _unkept(self, error: SpecdeskError) -> None:
+        self._owner.show_error(error)
+        self._transcript.add(Notice("the rest of this answer is not kept"))

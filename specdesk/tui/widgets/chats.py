@@ -1,0 +1,183 @@
+"""The chats there are, and the search through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from specdesk.tokenview import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the list."""
+
+    chat_id: int
+    title: str
+    note: str = ""
+    """Below the title: when it was used, or where the text was found."""
+    mark: tuple[int, int] | None = None
+    """What of the note was searched for."""
+    message_id: int | None = None
+    """The message in which it was found."""
+
+
+class Chats(Vertical):
+    """A search field above a list. It shows what it is given, and asks its owner for all else."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2", "rename", "Rename", id="chats.rename", tooltip="Give the chat another title."),
+        Binding("delete", "delete", "Delete", id="chats.delete", tooltip="Delete the chat; this can be undone."),
+        Binding("u", "undo", "Undo", id="chats.undo", tooltip="Bring back the chat that was deleted last."),
+        Binding("escape", "leave", "Back", id="chats.leave", tooltip="Go back to the prompt."),
+    ]
+
+    @dataclass
+    class _ToOwner(Message):
+        chats: Chats
+
+        @property
+        def control(self) -> Chats:
+            """The list."""
+            return self.chats
+
+    @dataclass
+    class Opened(_ToOwner):
+        """The user wants to see a chat, and of it a message, if one was searched for."""
+
+        chat_id: int
+        message_id: int | None
+
+    @dataclass
+    class Renaming(_ToOwner):
+        """The user wants a chat to have another title than this."""
+
+        chat_id: int
+        title: str
+
+    @dataclass
+    class Deleted(_ToOwner):
+        """The user wants a chat gone."""
+
+        chat_id: int
+
+    @dataclass
+    class Undone(_ToOwner):
+        """The user wants the chat back that was deleted last."""
+
+    @dataclass
+    class Searched(_ToOwner):
+        """The user looks for a text; empty: for nothing in particular."""
+
+        query: str
+
+    @dataclass
+    class Left(_ToOwner):
+        """The user wants to write again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: Sequence[Entry] = ()
+
+    def compose(self) -> ComposeResult:
+        """The field and the list."""
+        yield Input(placeholder="Search chats", compact=True)
+        yield OptionList(markup=False)
+        yield Static("no chats yet", classes="empty")
+
+    @property
+    def query_text(self) -> str:
+        """What is searched for."""
+        return self.query_one(Input).value
+
+    def show(self, entries: Sequence[Entry], current: int | None, *, empty: str = "no chats yet") -> None:
+        """Show these; `empty` says why there are none."""
+        self._entries = entries
+        options = self.query_one(OptionList)
+        kept = options.highlighted
+        options.clear_options()
+        options.add_options(Option(_line(entry, current=entry.chat_id == current)) for entry in entries)
+        if entries:
+            at = next((i for i, entry in enumerate(entries) if entry.chat_id == current), kept or 0)
+            options.highlighted = min(at, len(entries) - 1)
+        options.display = bool(entries)
+        self.query_one(".empty", Static).update(visible(empty))
+        self.query_one(".empty").display = not entries
+
+    def enter(self) -> None:
+        """Let the user choose."""
+        self.query_one(OptionList if self._entries else Input).focus()
+
+    def search(self) -> None:
+        """Let the user type what to look for."""
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def _search(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Searched(self, event.value))
+
+    @on(Input.Submitted)
+    def _to_list(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._entries:
+            self.query_one(OptionList).focus()
+
+    @on(OptionList.OptionSelected)
+    def _open(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        entry = self._entries[event.option_index]
+        self.post_message(self.Opened(self, entry.chat_id, entry.message_id))
+
+    def action_rename(self) -> None:
+        """Ask for another title of the highlighted chat."""
+        if (entry := self._highlighted) is not None:
+            self.post_message(self.Renaming(self, entry.chat_id, entry.title))
+
+    def action_delete(self) -> None:
+        """Delete the highlighted chat."""
+        if (entry := self._highlighted) is not None:
+            self.post_message(self.Deleted(self, entry.chat_id))
+
+    def action_undo(self) -> None:
+        """Bring back the chat that was deleted last."""
+        self.post_message(self.Undone(self))
+
+    def action_leave(self) -> None:
+        """Give up the search, then the focus."""
+        search = self.query_one(Input)
+        if search.value:
+            search.clear()
+        else:
+            self.post_message(self.Left(self))
+
+    @property
+    def _highlighted(self) -> Entry | None:
+        at = self.query_one(OptionList).highlighted
+        return None if at is None or at >= len(self._entries) else self._entries[at]
+
+
+def _line(entry: Entry, *, current: bool) -> Text:
+    # A marker, since colour alone would not do.
+    text = Text("▸ " if current else "  ", end="")
+    text.append(visible(entry.title) or "(no title)", style="bold" if current else "")
+    if entry.note:
+        note = Text("\n  ", style="dim", end="")
+        note.append(visible(entry.note))
+        if entry.mark is not None:
+            start, end = entry.mark
+            note.stylize("reverse not dim", 3 + start, 3 + end)
+        text.append_text(note)
+    text.no_wrap = True
+    text.overflow = "ellipsis"
+    return text

@@ -1,0 +1,93 @@
+"""What the turns of a conversation have in common: they can be chosen, and something can be done with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from specdesk.store.values import ChatMessage
+from specdesk.tokenview import visible
+
+
+class Act(Enum):
+    """What can be done with a turn."""
+
+    COPY = auto()
+    COPY_CODE = auto()
+    EDIT = auto()
+    AGAIN = auto()
+    GO_ON = auto()
+    OLDER = auto()
+    """Show the branch before this one. The next one likewise."""
+    NEWER = auto()
+    LEAVE = auto()
+    """Go back to the prompt."""
+
+
+class Turn(Vertical, can_focus=True):
+    """One message of a chat. It knows which one as soon as the store does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "act('COPY')", "Copy", id="turn.copy", tooltip="Copy the message as it was written."),
+        Binding("left_square_bracket", "act('OLDER')", "Older", id="turn.older", tooltip="Show the branch before."),
+        Binding("right_square_bracket", "act('NEWER')", "Newer", id="turn.newer", tooltip="Show the branch after."),
+        Binding("escape,q", "act('LEAVE')", "Back", id="turn.leave", tooltip="Go back to the prompt."),
+    ]
+
+    @dataclass
+    class Wanted(Message):
+        """The user wants something done with a turn."""
+
+        turn: Turn
+        act: Act
+
+        @property
+        def control(self) -> Turn:
+            """The turn."""
+            return self.turn
+
+    def __init__(self, author: str, message: ChatMessage | None = None) -> None:
+        super().__init__()
+        self._author = author
+        self.message = message
+        self._heading = Static(markup=False, classes="author")
+
+    def on_mount(self) -> None:
+        """Say whose it is."""
+        self.know(self.message)
+
+    def know(self, message: ChatMessage | None) -> None:
+        """Which message of the store this is, and which others stand in its place."""
+        self.message = message
+        branch = ""
+        if message is not None and len(message.siblings) > 1:
+            branch = f"  ‹{message.sibling_index + 1}/{len(message.siblings)}›"
+        self._heading.update(visible(f"{self._author}{branch}"))
+        self.refresh_bindings()
+
+    @property
+    def text(self) -> str:
+        """What is copied."""
+        raise NotImplementedError
+
+    def action_act(self, name: str) -> None:
+        """Ask the owner for it."""
+        self.post_message(self.Wanted(self, Act[name]))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave out what has no meaning for this turn."""
+        if action != "act":
+            return True
+        return self.can(Act[str(parameters[0])])
+
+    def can(self, act: Act) -> bool:
+        """Whether that can be done with this turn now."""
+        if act in (Act.OLDER, Act.NEWER):
+            return self.message is not None and len(self.message.siblings) > 1
+        return True

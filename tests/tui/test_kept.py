@@ -1,0 +1,343 @@
+"""Chats that are kept: what is written is there after a restart, with its branches, and can be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from specdesk.core.events import Finished, StopReason
+from specdesk.engine.client import Message
+from specdesk.errors import GenerationError, StorageError
+from specdesk.store.chat_store import ChatStore
+from specdesk.store.values import State as Kept
+from specdesk.tokenview import Kind
+from specdesk.tui.state import State
+from specdesk.tui.widgets.answer import AnswerTurn, View
+from specdesk.tui.widgets.chats import Chats
+from specdesk.tui.widgets.turn import Turn
+from specdesk.tui.widgets.turns import UserTurn
+from tests.tui.driver import Chat, Driver
+from tests.tui.scripted import END, prompt_read, step
+
+Make = Callable[..., Chat]
+
+
+def shown(see: Driver) -> list[str]:
+    """The texts of the conversation on screen."""
+    return [turn.text for turn in see.transcript.turns]
+
+
+def begins(see: Driver, text: str) -> bool:
+    return shown(see)[:1] == [text]
+
+
+def says(see: Driver, text: str) -> bool:
+    return text in see.shown()
+
+
+def counts(listed: OptionList, n: int) -> bool:
+    return listed.option_count == n
+
+
+async def choose(see: Driver, turn: Turn) -> None:
+    turn.focus()
+    await see.pilot.pause()
+
+
+async def test_a_chat_is_there_after_a_restart(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("Write a [/parser]\nplease")
+        await see.answer(step(["def", " f"], "()", rejected=["[x]"], ignored=["y"]), step([], ": pass"))
+        await see.ask("And?")
+        await see.answer(step([], "no"))
+    (kept,) = store.chats()
+    assert kept.title == "Write a [/parser]"
+    said = store.conversation(kept.id)
+    assert [message.text for message in said] == ["Write a [/parser]\nplease", "def f(): pass", "And?", "no"]
+    assert [message.state for message in said] == [Kept.COMPLETE] * 4
+    assert said[1].settings is not None
+    assert (said[1].settings["seed"], said[1].settings["temperature"]) == (42, 0.7)
+    assert said[1].models is not None
+    assert said[1].models["target"]["file"] == "big.gguf"
+    assert said[1].stats is not None
+    assert (said[1].stats["drafted"], said[1].stats["accepted"], said[1].stats["generated_tokens"]) == (4, 2, 4)
+    again = make_chat()
+    async with again.run() as see:
+        assert "Write a [/parser]" in see.shown()
+        await see.pilot.press("ctrl+b", "ctrl+b")
+        await see.pilot.press("enter")
+        await see.until(lambda: len(see.transcript.turns) == 4, "the chat")
+        assert shown(see) == ["Write a [/parser]\nplease", "def f(): pass", "And?", "no"]
+        first = see.screen.query(AnswerTurn).first()
+        await see.pilot.pause()
+        assert [(span.text, span.kind) for span in first.tokens.spans] == [
+            ("def", Kind.ACCEPTED),
+            (" f", Kind.ACCEPTED),
+            ("[x]", Kind.REJECTED),
+            ("y", Kind.IGNORED),
+            ("()", Kind.REPLACEMENT),
+            (": pass", Kind.PLAIN),
+        ]
+        await see.ask("more")
+        assert [message.content for message in see.engine.asked[-1][0]] == [*shown(see)[:4], "more"]
+
+
+async def test_an_edited_question_is_a_branch(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        for question, answer in (("one", "1"), ("two", "2")):
+            await see.ask(question)
+            await see.answer(step([], answer))
+        await choose(see, see.screen.query(UserTurn).last())
+        await see.pilot.press("e")
+        assert see.prompt.text == "two"
+        see.prompt.clear()
+        await see.ask("other")
+        assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "other"]
+        await see.answer(step([], "3"))
+        assert shown(see) == ["one", "1", "other", "3"]
+        assert "‹2/2›" in see.shown()
+        await choose(see, see.screen.query(UserTurn).last())
+        await see.pilot.press("left_square_bracket")
+        await see.until(lambda: shown(see) == ["one", "1", "two", "2"], "the first branch")
+        await see.ask("three")
+        assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "two", "2", "three"]
+    (kept,) = store.chats()
+    assert len(store.messages(kept.id)) == 8
+
+
+async def test_escape_leaves_a_question_that_is_edited(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await choose(see, see.screen.query(UserTurn).last())
+        await see.pilot.press("e")
+        assert "editing" in see.shown()
+        await see.pilot.press("escape")
+        await see.pilot.pause()
+        assert see.prompt.text == ""
+        await see.ask("two")
+        assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "two"]
+
+
+async def test_an_answer_again_is_another_answer(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "first"))
+        await see.pilot.press("ctrl+r")
+        await see.until(lambda: len(see.engine.asked) == 2, "the second")
+        assert see.engine.asked[-1][0] == (Message("user", "one"),)
+        assert [options.answer for _, options in see.engine.asked] == [0, 1]
+        await see.answer(step([], "second"))
+        assert shown(see) == ["one", "second"]
+        await choose(see, see.last)
+        await see.pilot.press("left_square_bracket")
+        await see.until(lambda: shown(see) == ["one", "first"], "the first answer")
+
+
+async def test_a_stopped_answer_is_gone_on_with(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        await see.stream(step(["1", " 2"], " 3"))
+        await see.pilot.press("escape")
+        await see.until_state(State.READY)
+        (kept,) = store.chats()
+        assert store.conversation(kept.id)[-1].state is Kept.STOPPED
+        await choose(see, see.last)
+        await see.pilot.press("g")
+        await see.until(lambda: len(see.engine.asked) == 2, "the rest")
+        assert see.engine.asked[-1][0] == (Message("user", "count"), Message("assistant", "1 2 3"))
+        await see.answer(step([" 4"], " 5"))
+        assert shown(see) == ["count", "1 2 3 4 5"]
+        assert "".join(text for text, _ in see.labels()) == "1 2 3 4 5"
+    said = store.conversation(kept.id)[-1]
+    assert (said.text, said.state) == ("1 2 3 4 5", Kept.COMPLETE)
+
+
+async def test_what_came_is_kept_when_the_chat_is_left(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        await see.stream(step(["1", " 2"], " 3"))
+        see.engine.feed(step([], " 4"))
+        await see.pilot.press("ctrl+q")
+    (kept,) = store.chats()
+    said = store.conversation(kept.id)[-1]
+    assert said.state is Kept.STOPPED
+    assert said.text.startswith("1 2 3")
+
+
+async def test_a_failed_answer_keeps_what_it_had(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        await see.stream(step(["1", " 2"], " 3"))
+        see.engine.feed(GenerationError("llama.cpp failed"))
+        await see.until_state(State.READY)
+    (kept,) = store.chats()
+    said = store.conversation(kept.id)[-1]
+    assert (said.text, said.state, said.error) == ("1 2 3", Kept.FAILED, "llama.cpp failed")
+
+
+async def test_a_question_without_an_answer_is_kept_beside_the_next(make_chat: Make, store: ChatStore) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("first")
+        see.engine.feed(prompt_read(500))
+        await see.pilot.press("escape")
+        await see.until_state(State.READY)
+        see.prompt.clear()
+        await see.ask("second")
+        await see.answer(step([], "yes"))
+    (kept,) = store.chats()
+    assert [message.text for message in store.conversation(kept.id)] == ["second", "yes"]
+    assert [message.text for message in store.messages(kept.id)] == ["first", "", "second", "yes"]
+
+
+async def test_a_long_answer_at_its_limit_can_be_gone_on_with(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        see.engine.feed(prompt_read(), step([], "1"), Finished(StopReason.LENGTH, ()))
+        await see.until_state(State.READY)
+        await choose(see, see.last)
+        assert "Go on" in see.shown()
+        see.prompt.focus()
+        await see.ask("again")
+        await see.answer(step([], "2"))
+        await choose(see, see.last)
+        assert "Go on" not in see.shown()
+
+
+class TestTheList:
+    @pytest.fixture
+    def filled(self, store: ChatStore) -> ChatStore:
+        for title, answer in (("CSV [/parser", "foo_bar(x)"), ("Tides", "the Moon pulls"), ("潮汐", "月が引く")):
+            chat = store.create_chat(title)
+            question = store.add_question(chat.id, None, f"about {title}")
+            kept = store.begin_answer(question, {}, {})
+            store.append(kept, answer)
+            store.finish(kept, Kept.COMPLETE, {})
+        return store
+
+    async def test_search_finds_code_and_cjk(self, make_chat: Make, filled: ChatStore) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            listed = see.screen.query_one(Chats).query_one(OptionList)
+            assert listed.option_count == 3
+            for query, found in (("foo_bar(", "CSV [/parser"), ("月", "潮汐"), ("[red]", None)):
+                await see.pilot.press("ctrl+f")
+                see.screen.query_one(Chats).query_one(Input).value = query
+                await see.until(partial(counts, listed, int(found is not None)), query)
+                if found is None:
+                    assert "nothing holds" in see.shown()
+                    continue
+                await see.pilot.press("enter", "enter")
+                await see.until(partial(begins, see, f"about {found}"), "the chat")
+
+    async def test_delete_and_undo(self, make_chat: Make, filled: ChatStore) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            listed = see.screen.query_one(Chats).query_one(OptionList)
+            listed.focus()
+            await see.pilot.press("enter")
+            await see.until(lambda: len(see.transcript.turns) == 2, "the newest chat")
+            listed.focus()
+            await see.pilot.press("delete")
+            await see.until(lambda: listed.option_count == 2, "the deletion")
+            assert not see.transcript.turns
+            assert len(filled.chats()) == 2
+            listed.focus()
+            await see.pilot.press("u")
+            await see.until(lambda: listed.option_count == 3, "the chat again")
+
+    async def test_rename(self, make_chat: Make, filled: ChatStore) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            see.screen.query_one(Chats).query_one(OptionList).focus()
+            await see.pilot.press("f2")
+            await see.until(lambda: chat.app.screen is not see.screen, "the question")
+            chat.app.screen.query_one(Input).value = "[b + 1"
+            await see.pilot.press("enter")
+            await see.until(lambda: "[b + 1" in see.shown(), "the title")
+        assert {kept.title for kept in filled.chats()} == {"CSV [/parser", "Tides", "[b + 1"}
+
+    @pytest.mark.parametrize(("width", "listed"), [(130, True), (100, False), (50, False)])
+    async def test_it_has_room_on_a_wide_screen(
+        self, make_chat: Make, filled: ChatStore, width: int, listed: bool
+    ) -> None:
+        chat = make_chat()
+        async with chat.run(size=(width, 30)) as see:
+            assert ("Tides" in see.shown()) == listed
+            await see.pilot.press("ctrl+b")
+            await see.until(lambda: ("Tides" in see.shown()) != listed, "the other way")
+            await see.pilot.press("ctrl+b")
+            await see.until(lambda: ("Tides" in see.shown()) == listed, "as it was")
+
+
+async def test_a_disk_that_refuses_does_not_stop_the_answer(
+    make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageError("chats.db: no space left", "make room")
+
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        monkeypatch.setattr(store, "append", full)
+        await see.answer(step(["1", " 2"], " 3"))
+        assert "no space left" in see.shown()
+        assert "not kept" in see.shown()
+        assert shown(see) == ["count", "1 2 3"]
+        monkeypatch.setattr(store, "add_question", full)
+        see.prompt.insert("more")
+        await see.pilot.press("enter")
+        await see.until(lambda: see.shown().count("no space left") == 2, "the refusal")
+        assert len(see.engine.asked) == 1
+        assert see.prompt.text == "more"
+
+
+class TestViews:
+    async def test_tokens_while_it_is_written_then_markdown(self, make_chat: Make) -> None:
+        chat = make_chat()
+        async with chat.run(view=View.LIVE) as see:
+            await see.ask("go")
+            await see.stream(step(["**bold**"], " text"))
+            assert "**bold**" in see.shown()
+            see.engine.feed(END)
+            await see.until_state(State.READY)
+            await see.until(lambda: "bold text" in see.shown(), "Markdown")
+            await see.pilot.press("ctrl+t")
+            await see.until(lambda: "**bold**" in see.shown(), "tokens")
+            await see.pilot.press("ctrl+t")
+            await see.until(lambda: "**bold**" not in see.shown(), "Markdown again")
+            await see.ask("more")
+            await see.stream(step(["**fat**"], " words"))
+            await see.until(lambda: "fat words" in see.shown(), "Markdown while it is written")
+
+    async def test_a_token_tells_of_itself(self, make_chat: Make) -> None:
+        chat = make_chat()
+        async with chat.run(size=(140, 50)) as see:
+            await see.ask("go")
+            await see.answer(step(["aa"], "[/bb]", rejected=["[cc"], ignored=["dd"]))
+            await choose(see, see.last)
+            for key, told in (
+                ("right", "‹[/bb]›  target's replacement"),
+                ("left", "‹dd›  drafted behind it"),
+                ("left", "‹[cc›  rejected draft token"),
+                ("left", "‹aa›  accepted draft token"),
+                ("left", "‹aa›  accepted draft token"),
+            ):
+                await see.pilot.press(key)
+                await see.until(partial(says, see, told), told)
+            await see.pilot.press("escape")
+            await see.until(lambda: "‹aa›" not in see.shown(), "no token")
+            await see.pilot.hover(see.last.tokens, offset=(3, 0))
+            await see.until(lambda: "‹aa›" in see.shown(), "the token under the mouse")
