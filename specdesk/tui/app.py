@@ -41,7 +41,7 @@ class ChatApp(App[None]):
     async def on_mount(self) -> None:
         """Load the models once there is something to look at."""
         # Without this a SIGTERM would leave the terminal as the chat has set it.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leave)
         await self.push_screen(self._chat)
         self._chat.call_after_refresh(self.engine.start)
 
@@ -62,12 +62,16 @@ class ChatApp(App[None]):
                 yield SystemCommand(name, tip, partial(self.run_action, action, node))
         yield from super().get_system_commands(screen)
 
-    async def action_quit(self) -> None:
-        """End the answer under way and leave."""
+    def leave(self) -> None:
+        """Keep what came of the answer under way, and leave."""
+        self._chat.keep()
         self.engine.cancel()
         self.exit()
 
+    async def action_quit(self) -> None:
+        """As the key says."""
+        self.leave()
+
     async def on_unmount(self) -> None:
-        """Keep what came of the answer under way, and wait for the engine's thread: it frees the models."""
-        self._chat.keep()
+        """Wait for the engine's thread: it frees the models."""
         await asyncio.to_thread(self.engine.close)

@@ -2,64 +2,128 @@
 
 from __future__ import annotations
 
-import os
+import json
+import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-import pexpect
 import pytest
 
-from tests.cli.shell import COMMAND, TIMEOUT_S
+from tests.cli.shell import specdesk
+from tests.cli.terminal import Terminal
 from tests.tiny.gguf_models import TinyPair
+
+SEND = "\r"
+ESCAPE = "\x1b"
+QUIT = "\x11"
+VIEW = "\x14"
+RELOAD = "\x0c"
+CHATS = "\x02"
 
 LEFT_ALTERNATE_SCREEN = "\x1b[?1049l"
 CURSOR_SHOWN = "\x1b[?25h"
 
+Start = Callable[..., Terminal]
+
 
 @pytest.fixture
-def chat(tiny_pair: TinyPair) -> Iterator[pexpect.spawn[str]]:
-    files = ["--target", str(tiny_pair.target), "--draft", str(tiny_pair.draft)]
-    child = pexpect.spawn(
-        COMMAND[0],
-        [*COMMAND[1:], "chat", *files, "--threads", "1", "--ctx", "2048", "-n", "60", "--seed", "1", "-t", "1"],
-        env=os.environ | {"TERM": "xterm-256color"},
-        dimensions=(35, 120),
-        timeout=TIMEOUT_S,
-        encoding="utf-8",
-        codec_errors="replace",
-    )
-    try:
-        child.expect("Enter sends")
-        yield child
-    finally:
-        child.close(force=True)
+def start(tiny_pair: TinyPair) -> Iterator[Start]:
+    """Starts chats over the tiny pair, and waits until one can be asked."""
+    started: list[Terminal] = []
+
+    def start_one(*args: object, **env: str) -> Terminal:
+        files = ("--target", tiny_pair.target, "--draft", tiny_pair.draft)
+        options = ("--threads", 1, "--ctx", 16_384, "--seed", 1, "-t", 1, "-k", 4)
+        terminal = Terminal(("chat", *files, *options, *args), rows=40, columns=130, **env)
+        started.append(terminal)
+        terminal.see("Enter sends")
+        return terminal
+
+    yield start_one
+    for terminal in started:
+        terminal.close()
 
 
-def ended(chat: pexpect.spawn[str]) -> int | None:
-    """The exit code, once the terminal was given back as it was."""
-    chat.expect(pexpect.EOF)
-    last = chat.before
-    assert isinstance(last, str)
-    assert LEFT_ALTERNATE_SCREEN in last
-    assert CURSOR_SHOWN in last
-    chat.close()
-    status: int | None = chat.exitstatus
-    return status
+def test_ask_read_quit_and_come_back(start: Start) -> None:
+    chat = start("-n", 60)
+    chat.type("Hello [/there]" + SEND)
+    seen = chat.see("60 tokens")
+    assert re.search(r"accepted \d+ of \d+", seen)
+    assert "accepted draft token" in seen
+    chat.type(VIEW)
+    chat.see("60 tokens")
+    chat.type(QUIT)
+    assert chat.ended() == 0
+
+    listed = json.loads(specdesk("chats", "list", "--json").stdout)
+    assert [kept["title"] for kept in listed] == ["Hello [/there]"]
+
+    again = start("-n", 5)
+    again.see("Hello [/there]")
+    again.type(CHATS + CHATS)
+    again.type(SEND)
+    again.see("60 tokens")
+    again.type("More" + SEND)
+    again.see("5 tokens")
+    again.type(QUIT)
+    assert again.ended() == 0
+    shown = specdesk("chats", "show", "1").stdout
+    assert "Hello [/there]" in shown
+    assert "More" in shown
 
 
-def test_ask_read_and_quit(chat: pexpect.spawn[str]) -> None:
-    chat.send("Hello")
-    chat.send("\r")
-    chat.expect("60 tokens")
-    chat.send("\x11")
-    assert ended(chat) == 0
+def test_stop_keeps_what_came(start: Start) -> None:
+    chat = start()
+    chat.type("Go" + SEND)
+    chat.see(lambda screen: bool(re.search(r"accepted [1-9]\d+ of", screen)))
+    chat.type(ESCAPE)
+    chat.see("stopped ·")
+    chat.type("On" + SEND)
+    chat.see(lambda screen: "Esc stops" in screen)
+    chat.type(ESCAPE)
+    chat.see(lambda screen: screen.count("stopped") == 2)
+    chat.type(QUIT)
+    assert chat.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL])
+def test_an_engine_that_dies_is_survived(start: Start, number: signal.Signals) -> None:
+    chat = start()
+    chat.type("Go" + SEND)
+    chat.see(lambda screen: bool(re.search(r"accepted [1-9]\d+ of", screen)))
+    chat.engine().send_signal(number)
+    chat.see(number.name)
+    chat.see("llama.cpp:")
+    chat.type(RELOAD)
+    chat.see("Enter sends")
+    chat.type("Again" + SEND)
+    chat.see(lambda screen: "Esc stops" in screen)
+    chat.type(QUIT)
+    assert chat.ended() == 0
+    kept = specdesk("chats", "show", "1").stdout
+    assert "Go" in kept
+    assert "Again" in kept
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_sigterm_gives_the_terminal_back(chat: pexpect.spawn[str], asked: bool) -> None:
+def test_a_sigterm_gives_the_terminal_back(start: Start, asked: bool) -> None:
+    chat = start()
+    engine = chat.engine()
     if asked:
-        chat.send("Hello")
-        chat.send("\r")
-        chat.expect("Esc")
-    chat.kill(signal.SIGTERM)
-    assert ended(chat) == 0
+        chat.type("Hello" + SEND)
+        chat.see("Esc stops")
+    chat.child.kill(signal.SIGTERM)
+    assert chat.ended() == 0
+    assert LEFT_ALTERNATE_SCREEN in chat.last
+    assert CURSOR_SHOWN in chat.last
+    assert not engine.is_running()
+
+
+def test_a_chat_that_is_killed_leaves_no_engine_and_loses_no_question(start: Start) -> None:
+    chat = start()
+    engine = chat.engine()
+    chat.type("Remember me" + SEND)
+    chat.see(lambda screen: bool(re.search(r"accepted [1-9]\d+ of", screen)))
+    chat.child.kill(signal.SIGKILL)
+    engine.wait(20)
+    assert "Remember me" in specdesk("chats", "show", "1").stdout
