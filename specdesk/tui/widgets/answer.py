@@ -136,7 +136,8 @@ class AnswerTurn(Turn):
                     self._written.extend(event.tokens)
                     grown.extend(spans(event, show_rejected=True, written=self._written))
                     self._grow("".join(delta.text for delta in event.deltas))
-                    self._status.update("")
+                    if event.index == 0:
+                        self._status.update("")
                 case Finished():
                     grown.extend(delta_spans(event.deltas, self._written))
                     self._grow("".join(delta.text for delta in event.deltas))
