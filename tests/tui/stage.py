@@ -49,12 +49,18 @@ def cells(app: App[None]) -> list[int]:
     return [strip.cell_length for strip in app.screen._compositor.render_strips()]
 
 
+async def settle(pilot: Pilot[None]) -> None:
+    """Let every widget see what was sent to it, and paint: pilot.pause() without its wait for an idle processor."""
+    for _ in range(2):
+        await pilot._wait_for_screen()
+        pilot.app.screen._on_timer_update()
+
+
 async def burst(pilot: Pilot[None], *keys: str) -> None:
     """Keys all at once, as a slow line delivers them; a single character is typed."""
     for key in keys:
         pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
-    await pilot.pause()
-    await pilot.pause()
+    await settle(pilot)
 
 
 async def cpu_s(work: Callable[[], Awaitable[object]]) -> float:
