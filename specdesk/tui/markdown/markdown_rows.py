@@ -36,6 +36,7 @@ class MarkdownRows:
 
     def add(self, text: str) -> int:
         """Append `text`; returns the first row that may have changed."""
+        self._finished = False
         return self._make(self._pieces.add(text))
 
     def finish(self) -> int:

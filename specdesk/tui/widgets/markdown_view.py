@@ -49,6 +49,7 @@ class MarkdownView(Widget):
 
     def append(self, text: str) -> None:
         """Add text at the end."""
+        self._finished = False
         self._source.append(text)
         self._paint_from(self._rows.add(text))
 
