@@ -100,9 +100,14 @@ class Clipboard:
         self._send = send
         self._environ = os.environ if environ is None else environ
         self._limit_s = limit_s
+        self._turn = asyncio.Lock()
 
     async def copy(self, text: str) -> Copied:
-        """Try tool after tool and in the end the terminal. The waiting is done in a thread."""
+        """Try tool after tool and in the end the terminal, for one text after the other; a thread does the waiting."""
+        async with self._turn:
+            return await self._copy(text)
+
+    async def _copy(self, text: str) -> Copied:
         failures: list[str] = []
         remote = "SSH_CONNECTION" in self._environ
         used = None
