@@ -153,6 +153,11 @@ class ChatStore:
             path = set(Tree((message.id, message.parent) for message in messages).path_to(leaf))
         return [message for message in messages if message.id in path]
 
+    def questions(self, limit: int) -> list[str]:
+        """What was asked last in all chats that are not deleted, the oldest first."""
+        with self._database.reading() as db:
+            return rows.list_questions(db, limit)
+
     def add_question(self, chat_id: int, parent: int | None, text: str) -> int:
         """A message of the user behind an answer, or at the beginning (None); it is shown from now on.
 

@@ -60,6 +60,18 @@ def list_messages(db: sqlite3.Connection, chat_id: int, abandoned: Set[int]) -> 
     return [_message_of(db, row, tree.siblings(row["id"]), abandoned) for row in rows]
 
 
+def list_questions(db: sqlite3.Connection, limit: int) -> list[str]:
+    """The latest questions of all chats that are not deleted, the oldest of them first."""
+    rows = db.execute(
+        """
+        SELECT messages.text FROM messages JOIN chats ON chats.id = chat_id
+        WHERE role = 'user' AND deleted IS NULL ORDER BY messages.id DESC LIMIT ?
+        """,
+        (limit,),
+    ).fetchall()
+    return [row["text"] for row in reversed(rows)]
+
+
 def get_tree(db: sqlite3.Connection, chat_id: int) -> Tree:
     """How the messages of a chat follow each other."""
     rows = db.execute("SELECT id, parent_id FROM messages WHERE chat_id = ? ORDER BY id", (chat_id,))

@@ -8,19 +8,22 @@ from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.screen import Screen
 
 from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.copying import CopyingApp
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.messages import LoadFailed
 from specdesk.tui.screens.chat import ChatScreen
+from specdesk.tui.terminal import terminal_driver
 
 
-class ChatApp(App[None]):
+class ChatApp(CopyingApp[None]):
     """Chats of `store` over an engine that `load` makes in a thread of its own, after the first paint.
 
     When the app has ended, so has the engine.
@@ -37,6 +40,10 @@ class ChatApp(App[None]):
         """Why there is no engine, if there is none."""
         self.engine = EngineThread(load, lambda message: self._chat.post_message(message))
         self._chat = ChatScreen(self.engine, store, options)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's, but for pastes."""
+        return terminal_driver(super().get_driver_class())
 
     async def on_mount(self) -> None:
         """Load the models once there is something to look at."""

@@ -9,6 +9,8 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import Chat, Hit
 from specdesk.tui.widgets.chats import Chats, Entry
 
+_RECALLED = 200
+"""Earlier prompts that can be walked through."""
 _MOST = 500
 """Chats that are listed; the search finds the others."""
 
@@ -27,6 +29,10 @@ class Bookshelf:
         """List what there is, or what is searched for; `current` is the chat that is shown."""
         self._current = current
         self.search(self._chats.query_text)
+
+    def earlier_prompts(self) -> list[str]:
+        """What was asked lately, in all chats, the oldest first."""
+        return self._store.questions(_RECALLED)
 
     def search(self, query: str) -> None:
         """List what holds a text; without one, all chats."""

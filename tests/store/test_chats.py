@@ -213,3 +213,12 @@ def test_a_chat_that_is_answered_is_not_purged(store: ChatStore) -> None:
     store.finish(answer, State.COMPLETE)
     assert store.chat(chat).deleted is not None
     assert store.purge(0) == 1
+
+
+def test_the_latest_questions_of_all_chats(store: ChatStore) -> None:
+    chats = [store.create_chat(title).id for title in ("a", "b", "c")]
+    for chat, text in zip([*chats, *chats[:2]], ("one", "two", "gone", "three", "潮汐 [/"), strict=True):
+        store.add_question(chat, None, text)
+    store.delete(chats[2])
+    assert store.questions(10) == ["one", "two", "three", "潮汐 [/"]
+    assert store.questions(2) == ["three", "潮汐 [/"]

@@ -46,7 +46,7 @@ class Chat:
         self, *, size: tuple[int, int] = (120, 40), ready: bool = True, view: View = View.TOKENS
     ) -> AsyncIterator[Driver]:
         """The chat on a screen of that size, ready for the first question unless the test wants to see it load."""
-        async with self.app.run_test(size=size) as pilot:
+        async with self.app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(self, pilot)
             driver.screen._desk.view = view
             if ready:

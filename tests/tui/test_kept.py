@@ -341,3 +341,68 @@ class TestViews:
             await see.until(lambda: "‹aa›" not in see.shown(), "no token")
             await see.pilot.hover(see.last.tokens, offset=(3, 0))
             await see.until(lambda: "‹aa›" in see.shown(), "the token under the mouse")
+
+
+class TestCopying:
+    async def test_the_source_of_a_message_and_of_its_code(self, make_chat: Make) -> None:
+        code = "```python\nif a[b]:\n\tprint('月')\n```\n"
+        chat = make_chat()
+        async with chat.run() as see:
+            await see.ask("go")
+            await see.answer(step(["**Here** "], f"it is:\n\n{code}"))
+            await see.pilot.press("f4")
+            await see.until(lambda: chat.app.clipboard == f"**Here** it is:\n\n{code}", "the message")
+            await see.until(lambda: "sent to the terminal (OSC 52)" in see.shown(), "an honest notice")
+            await choose(see, see.last)
+            await see.pilot.press("k")
+            await see.until(lambda: chat.app.clipboard == "if a[b]:\n\tprint('月')\n", "the code")
+            await choose(see, see.transcript.turns[0])
+            await see.pilot.press("c")
+            await see.until(lambda: chat.app.clipboard == "go", "the question")
+
+    async def test_no_code(self, make_chat: Make) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            await see.ask("go")
+            await see.answer(step([], "no code"))
+            await choose(see, see.last)
+            await see.pilot.press("k")
+            await see.until(lambda: "no block of code" in see.shown(), "the notice")
+
+
+async def test_ctrl_c_ends_the_program_only_when_it_is_meant(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        see.prompt.insert("half a question")
+        see.prompt.focus()
+        await see.pilot.press("ctrl+c")
+        assert see.prompt.text == ""
+        assert "Ctrl+C again" in see.shown()
+        await see.pilot.press("up")
+        assert see.prompt.text == "half a question"
+        await see.pilot.press("ctrl+c")
+        assert chat.app.is_running
+        await see.pilot.press("ctrl+c")
+        await see.until(lambda: not chat.app.is_running, "the end")
+
+
+async def test_earlier_prompts_come_back_after_a_restart(make_chat: Make) -> None:
+    async with make_chat().run() as see:
+        for text in ("one", "two"):
+            await see.ask(text)
+            await see.answer(step([], "x"))
+    async with make_chat().run() as see:
+        see.prompt.focus()
+        for expected in ("two", "one"):
+            await see.pilot.press("up")
+            assert see.prompt.text == expected
+
+
+async def test_reasoning_is_folded(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run(view=View.LIVE) as see:
+        await see.ask("go")
+        await see.answer(step(["<think>", "let me see"], "</think>", first=0), step([], "It is 4.", first=3))
+        await see.until(lambda: "It is 4." in see.shown(), "the answer")
+        assert "let me see" not in see.shown()
+        assert "3 words" in see.shown()

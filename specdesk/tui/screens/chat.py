@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,9 +18,12 @@ from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.figures import Figures
+from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
+from specdesk.tui.markdown.code_blocks import code_blocks
 from specdesk.tui.messages import (
     AnswerFailed,
     EngineCrashed,
@@ -62,6 +66,7 @@ class ChatScreen(Screen[None]):
         ),
         Binding("ctrl+r", "again", "Again", id="chat.again", tooltip="Have the last question answered again."),
         Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
+        Binding("f4", "copy_answer", "Copy", id="chat.copy", tooltip="Copy the last answer."),
         Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Begin another conversation."),
         Binding("ctrl+b", "toggle_chats", "Chats", id="chat.chats", tooltip="Show or hide the list of chats."),
         Binding("ctrl+f", "search", "Search", id="chat.search", tooltip="Search all chats.", show=False),
@@ -74,6 +79,7 @@ class ChatScreen(Screen[None]):
         self._engine = engine
         self._store = store
         self._desk = Desk(self, engine, store, options)
+        self._interrupt = InterruptKey()
         self._editing: Turn | None = None
         self._state = State.LOADING
 
@@ -94,6 +100,7 @@ class ChatScreen(Screen[None]):
         self._desk.lay(self._transcript)
         self._bookshelf = Bookshelf(self._store, self.query_one(Chats), self.notify)
         self._bookshelf.refresh(None)
+        self.query_one(Prompt).recall_from(self._bookshelf.earlier_prompts())
         self.query_one(Prompt).focus()
         self.show_figures(Figures())
         self._enter(State.LOADING)
@@ -114,6 +121,7 @@ class ChatScreen(Screen[None]):
         info = self._desk.info = message.info
         options = self._desk.options
         self.query_one(ChatHeader).show(info, options)
+        self.query_one(Prompt).capacity(info.n_ctx)
         lookahead = info.lookahead(options.answer_options(0))
         for note in notes(lookahead, wanted=options.lookahead, widest=info.widest):
             self._transcript.add(Notice(f"note: {note}"))
@@ -177,6 +185,10 @@ class ChatScreen(Screen[None]):
         match act:
             case Act.LEAVE:
                 self.query_one(Prompt).focus()
+            case Act.COPY:
+                self.app.copy_to_clipboard(turn.text)
+            case Act.COPY_CODE:
+                self._copy_code(turn)
             case Act.OLDER | Act.NEWER:
                 self._desk.switch(turn, -1 if act is Act.OLDER else 1)
             case Act.EDIT if ready:
@@ -187,6 +199,22 @@ class ChatScreen(Screen[None]):
                 self._begun(self._desk.go_on(turn))
             case _:
                 self.notify("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
+
+    def _copy_code(self, turn: Turn) -> None:
+        blocks = code_blocks(turn.text)
+        if blocks:
+            self.app.copy_to_clipboard(blocks[-1].source)
+        else:
+            self.notify("there is no block of code in this answer")
+
+    def on_text_copied(self, message: TextCopied) -> None:
+        """Say what became of it, and no more than that."""
+        self.notify(message.copied.said("specdesk chats export writes the chat to a file"))
+
+    def action_copy_answer(self) -> None:
+        """Copy the last answer."""
+        if self._transcript.answers:
+            self._do(self._transcript.answers[-1], Act.COPY)
 
     def _begun(self, asked: bool) -> bool:
         if asked:
@@ -228,11 +256,28 @@ class ChatScreen(Screen[None]):
             self._enter(self._state)
 
     async def action_interrupt(self) -> None:
-        """As in the shell: the first Ctrl-C ends the answer, one without an answer ends the program."""
-        if self._state is State.ANSWERING:
-            self.action_stop()
-        else:
-            await self.app.action_quit()
+        """As in the shell: copy what is selected, end the answer, clear the prompt, and only then leave."""
+        prompt = self.query_one(Prompt)
+        selected = prompt.selected_text if prompt.has_focus else self.get_selected_text()
+        meaning = self._interrupt.press(
+            time.monotonic(),
+            selected=bool(selected),
+            answering=self._state is State.ANSWERING,
+            written=bool(prompt.text),
+        )
+        match meaning:
+            case Meaning.COPY:
+                self.app.copy_to_clipboard(selected or "")
+            case Meaning.STOP:
+                self.action_stop()
+            case Meaning.PUT_AWAY:
+                prompt.put_away()
+            case Meaning.WARN:
+                pass
+            case Meaning.QUIT:
+                await self.app.action_quit()
+        if meaning in SAID:
+            prompt.say(SAID[meaning], for_s=QUIT_WITHIN_S)
 
     def action_reload(self) -> None:
         """Load the models again."""
@@ -269,6 +314,8 @@ class ChatScreen(Screen[None]):
             return True if self._state is State.ANSWERING or self._editing is not None else None
         if action == "reload":
             return self._state is State.BROKEN
+        if action == "copy_answer":
+            return True if self._transcript.answers else None
         if action == "again":
             return True if self._state is State.READY and self._transcript.answers else None
         if action == "new_chat":

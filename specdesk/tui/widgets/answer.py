@@ -16,7 +16,7 @@ from specdesk.records import step_of
 from specdesk.store.values import ChatMessage, State
 from specdesk.tokenview import Kind, Span, delta_spans, spans, visible
 from specdesk.tui.figures import UNKNOWN, Figures
-from specdesk.tui.widgets.markdown_view import MarkdownView
+from specdesk.tui.widgets.answer_text import AnswerText
 from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.turn import Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
@@ -59,7 +59,7 @@ class AnswerTurn(Turn):
         self._n_ctx = n_ctx
         self.figures = Figures()
         self.tokens = TokenView(speculating=speculating, show_rejected=show_rejected)
-        self._markdown = MarkdownView()
+        self._markdown = AnswerText()
         self._status = Static("reading the prompt …", markup=False, classes="status")
         self._text: list[str] = []
         self._unread = ""
@@ -120,6 +120,10 @@ class AnswerTurn(Turn):
         self._ended = False
         self.figures = Figures()
         self._status.update("reading the prompt …")
+        whole, self._markdown = self._markdown, AnswerText()
+        self.mount(self._markdown, after=whole)
+        whole.remove()
+        self._unread = self.text
         self._show_view()
 
     def add(self, events: Iterable[Event]) -> None:

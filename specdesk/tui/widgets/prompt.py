@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,15 +10,26 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import TextArea
+from textual.widgets.text_area import Location
 
 from specdesk.tokenview import visible
+from specdesk.tui.recall import Recall
+from specdesk.tui.written import CHARS_PER_TOKEN, cleaned, size_notice
 
-_CONTROLS = dict.fromkeys(code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t")
+_NARROW = 60
+"""Columns below which the border has no room for a sentence."""
 
 
 class Prompt(TextArea):
-    """A text field that grows with its text. Enter sends, if something may be sent; otherwise the text stays."""
+    """A text field that grows with its text. Enter sends, if something may be sent; otherwise the text stays.
+
+    Up on the first row and Down on the last one walk through earlier prompts. What is typed or pasted is kept to the
+    last character, control characters excepted.
+
+    Not handled: moving and deleting by grapheme; Backspace takes an emoji of several code points apart.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "Send", id="prompt.send", tooltip="Ask this."),
@@ -28,6 +40,8 @@ class Prompt(TextArea):
             tooltip="Begin a new line.",
             show=False,
         ),
+        Binding("up", "older", id="prompt.older", tooltip="A row up; on the first, an earlier prompt.", show=False),
+        Binding("down", "newer", id="prompt.newer", tooltip="A row down; on the last, a later prompt.", show=False),
     ]
 
     @dataclass
@@ -44,23 +58,62 @@ class Prompt(TextArea):
 
     def __init__(self) -> None:
         super().__init__(placeholder="Ask something", tab_behavior="focus", highlight_cursor_line=False)
+        self.match_cursor_bracket = False
+        self._hint = ""
         self._refusal: str | None = ""
+        self._said: Timer | None = None
+        self._recall = Recall()
+        self._holds: int | None = None
+        self._chars_per_token = CHARS_PER_TOKEN
+
+    # --- what its owner tells it
 
     def expect(self, hint: str, refusal: str | None) -> None:
         """Show a hint; `refusal` is what to show instead when Enter must not send, None when it may."""
-        self._say(hint)
+        self._hint = hint
         self._refusal = refusal
+        self._show_hint()
         self.set_class(refusal is not None, "-waiting")
 
-    def on_key(self, event: events.Key) -> None:
-        """Take Enter in its place among the letters.
+    def say(self, text: str, *, for_s: float) -> None:
+        """Show `text` in the hint's place, for so long or until the next hint."""
+        self._show_hint()
+        self._say_below(text)
+        self._said = self.set_timer(for_s, self._show_hint)
 
-        A priority binding would overtake the letters typed before it, and a plain one falls behind those after it.
+    def recall_from(self, prompts: Iterable[str]) -> None:
+        """Walk through these earlier prompts, the oldest first; what is sent from now on is added to them."""
+        self._recall = Recall(map(cleaned, prompts))
+
+    def capacity(self, holds: int | None, chars_per_token: float = CHARS_PER_TOKEN) -> None:
+        """Say so in the border where the text is longer than a context that `holds` so many tokens; None: never."""
+        self._holds = holds
+        self._chars_per_token = chars_per_token
+        self._show_size()
+
+    def put_away(self) -> None:
+        """Take the text out and keep it as the latest of the earlier prompts."""
+        if self.text.strip():
+            self._recall.add(self.text)
+        self.clear()
+
+    # --- what the user does
+
+    async def on_key(self, event: events.Key) -> None:
+        """Take every key in its place.
+
+        A priority binding would overtake the letters typed before it, and a plain one falls behind those after it:
+        keys come in bursts from a slow line.
         """
-        if event.key == "enter":
-            self.action_send()
-        elif event.key in {"ctrl+j", "shift+enter"}:
-            self.action_new_line()
+        if event.is_printable:
+            return
+        bound = self.screen.active_bindings.get(event.key)
+        if bound is not None and bound.node is self:
+            if not (bound.enabled and await self.app.run_action(bound.binding.action, self)):
+                return
+        elif bound is None and (typed := cleaned(event.character or "").strip("\n\t")):
+            # Textual drops what Python does not call printable: joiners inside emoji, the ideographic space.
+            self._insert(typed)
         else:
             return
         event.stop()
@@ -71,21 +124,76 @@ class Prompt(TextArea):
         if not self.text.strip():
             return
         if self._refusal is not None:
-            self._say(self._refusal)
+            self._say_below(self._refusal)
             return
         text = self.text
         self._refusal = ""
-        self.clear()
+        self.put_away()
         self.post_message(self.Sent(self, text))
 
-    def _say(self, text: str) -> None:
-        # A string would be read as markup, and file names are no markup.
+    def _say_below(self, text: str) -> None:
+        # A string would be read as markup, and file names are none.
         self.border_subtitle = Text(visible(text))
 
     def action_new_line(self) -> None:
         """Break the line at the cursor."""
-        self.replace("\n", *self.selection)
+        self._insert("\n")
+
+    def action_older(self) -> None:
+        """From the first row to an earlier prompt, else a row up."""
+        on_edge = self.navigator.is_first_wrapped_line(self.cursor_location) and self.selection.is_empty
+        text = self._recall.older(self.text) if on_edge else None
+        if text is None:
+            self.action_cursor_up()
+        else:
+            self._replace_all(text)
+            self.move_cursor((0, len(self.document[0])))
+
+    def action_newer(self) -> None:
+        """From the last row to a later prompt, else a row down."""
+        on_edge = self.navigator.is_last_wrapped_line(self.cursor_location) and self.selection.is_empty
+        text = self._recall.newer(self.text) if on_edge else None
+        if text is None:
+            self.action_cursor_down()
+        else:
+            self._replace_all(text)
+
+    def action_paste(self) -> None:
+        """Paste what was copied in the program, as if the terminal had sent it."""
+        self._insert(cleaned(self.app.clipboard))
 
     def on_paste(self, event: events.Paste) -> None:
         """Let text through and nothing that would drive a terminal."""
-        event.text = event.text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
+        event.text = cleaned(event.text)
+
+    def _insert(self, text: str) -> None:
+        self.replace(text, *self.selection, maintain_selection_offset=False)
+
+    def _replace_all(self, text: str) -> None:
+        """An edit like any other, which can be undone; the cursor goes to the end."""
+        self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
+
+    # --- how it looks
+
+    def on_text_area_changed(self) -> None:
+        """Estimate anew."""
+        self._show_size()
+
+    def on_resize(self) -> None:
+        """The words in the border depend on its width."""
+        self._show_size()
+
+    def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:  # noqa: ARG002 — Textual's
+        """None: the search would read the whole text at each move of the cursor."""
+        return None
+
+    def _show_hint(self) -> None:
+        if self._said is not None:
+            self._said.stop()
+            self._said = None
+        self._say_below(self._hint)
+
+    def _show_size(self) -> None:
+        self.border_title = size_notice(
+            self.text, holds=self._holds, chars_per_token=self._chars_per_token, short=self.size.width < _NARROW
+        )
