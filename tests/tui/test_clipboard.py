@@ -105,7 +105,7 @@ async def test_a_failing_tool_is_named_and_the_next_one_tried(desk: Desk) -> Non
 
 
 async def test_a_hanging_tool_is_ended_and_the_next_one_tried(desk: Desk) -> None:
-    desk.put("xclip", '/bin/sleep 600 & echo $! > "$0.pid"; /bin/cat >/dev/null; wait')
+    desk.put("xclip", '/bin/sleep 20 & echo $! > "$0.pid"; /bin/cat >/dev/null; wait')
     desk.put("xsel")
     copied = await desk.copy("x" * 1_000_000, limit_s=0.7, **X11)
     assert copied.said("/save") == "copied with xsel; xclip failed: no answer within 0.7 s"
@@ -114,7 +114,7 @@ async def test_a_hanging_tool_is_ended_and_the_next_one_tried(desk: Desk) -> Non
 
 
 async def test_a_tool_that_stays_to_serve_the_clipboard_keeps_nobody_waiting(desk: Desk) -> None:
-    desk.put("xclip", f'{KEEP}\n/bin/sleep 600 & echo $! > "$0.pid"')
+    desk.put("xclip", f'{KEEP}\n/bin/sleep 20 & echo $! > "$0.pid"')
     copied = await desk.copy(**X11)
     server = int((desk.folder / "xclip.pid").read_text())
     assert copied.said("/save") == "copied with xclip"

@@ -63,7 +63,16 @@ def test_while_it_grows_only_the_rows_it_names_change() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [*BLOCKS, "word " * 30, "x" * 200, "漢" * 60, "```\n" + "y" * 200 + "\n```", "|a|\n|-|\n" * 3]
+    "text",
+    [
+        *BLOCKS,
+        "word " * 30,
+        "x" * 200,
+        "漢" * 60,
+        "```\n" + "y" * 200 + "\n```",
+        "|a|\n|-|\n" * 3,
+        "|a|b|\n|-|-|\n|" + "z" * 70 + "|c|",
+    ],
 )
 @pytest.mark.parametrize("width", [20, *WIDTHS])
 def test_no_row_is_too_wide_and_no_ink_is_lost(text: str, width: int) -> None:
@@ -71,7 +80,9 @@ def test_no_row_is_too_wide_and_no_ink_is_lost(text: str, width: int) -> None:
     assert all(cell_len("".join(segment.text for segment in row).rstrip()) <= width for row in segments(made))
     narrow, wide = ("".join(texts(rows_of(text, width=w))) for w in (width, 300))
     frame = dict.fromkeys(map(ord, " │╭▌─-"))
-    assert narrow.translate(frame) == wide.translate(frame)
+    # Cells of a table are folded side by side.
+    in_order = sorted if "|" in text else list
+    assert in_order(narrow.translate(frame)) == in_order(wide.translate(frame))
 
 
 @pytest.mark.parametrize("text", CHARACTERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -137,6 +138,18 @@ async def test_code_gets_its_colours_and_those_of_a_new_theme() -> None:
         app.theme = "textual-light"
         await wait_until(pilot, lambda: any(style.startswith("blue") for style in styles(app, view)), "other colours")
         assert not any("bright" in style for style in styles(app, view))
+
+
+async def test_colouring_long_code_leaves_room_for_keys() -> None:
+    app = Stage(view := MarkdownView())
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        view.append("```python\n" + "def f(x): return [x, 'x']\n" * 4000 + "```\n")
+        turns_s: list[float] = []
+        while not turns_s or not all(worker.is_finished for worker in app.workers):
+            turns_s.append(await cpu_s(lambda: asyncio.sleep(0)))
+        assert sum(turns_s) > 0.1, "too little work to tell"
+        assert max(turns_s) < sum(turns_s) / 4
 
 
 async def test_without_colour_the_other_cues_remain(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,19 @@ async def test_rows_of_a_long_line_come_before_earlier_prompts() -> None:
         assert prompt.text == "earlier"
 
 
+async def test_leaving_a_selection_is_no_step() -> None:
+    app = Stage(prompt := ready("earlier"))
+    async with app.run_test() as pilot:
+        await burst(pilot, *"draft", "f7", "up")
+        assert prompt.text == "draft"
+        await burst(pilot, "up")
+        assert prompt.text == "earlier"
+        await burst(pilot, "f7", "down")
+        assert prompt.text == "earlier"
+        await burst(pilot, "down")
+        assert prompt.text == "draft"
+
+
 async def test_what_is_put_away_is_the_latest_earlier_prompt() -> None:
     app = Stage(prompt := ready("earlier"))
     async with app.run_test() as pilot:

@@ -42,7 +42,7 @@ class ProseRows:
     """The rows of some Markdown. Nothing in it acts: a link is its text with the address beside it."""
 
     def __init__(self, text: str, *, theme: str) -> None:
-        tokens = markdown_parser().parse(visible(text))
+        tokens = markdown_parser().parse(text)
         self.list_type = tokens[0].tag if tokens and tokens[0].type.endswith("list_open") else ""
         self._markdown = _Markdown(list(_shown(tokens)), theme)
         self._width = 0
