@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from specdesk.tui.clipboard import SAFE_BYTES, Clipboard, Copied
 
 TEXT = "\tif x:\n        print('漢字 👍🏽 é')  # [red]trailing space \n\n\x1b[31m$(exit)\"'\\\n"
 KEEP = '/bin/cat > "$0.got"; printf "%s\\n" "$@" > "$0.args"; printf "%s" "$LC_ALL" > "$0.locale"'
-X11 = {"DISPLAY": ":99"}
+X11: dict[str, Any] = {"DISPLAY": ":99"}
 
 
 class Desk:
