@@ -54,7 +54,7 @@ def desk(tmp_path: Path) -> Desk:
         ("tmux", {"TMUX": "/tmp/tmux,1,0"}),  # noqa: S108 — nothing is there
     ],
 )
-async def test_the_tool_gets_the_exact_bytes(desk: Desk, tool: str, environ: dict[str, str]) -> None:
+async def test_the_tool_gets_the_exact_bytes(desk: Desk, tool: str, environ: dict[str, Any]) -> None:
     desk.put(tool)
     copied = await desk.copy(**environ)
     assert desk.got(tool) == TEXT.encode()
