@@ -165,13 +165,13 @@ def test_plans() -> None:
 
 def test_beginnings_from_another_law_are_found(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     """Consistent in itself, and so unseen by the test of draws: the speculative side samples at another temperature."""
-    chat = Engine.chat
+    chat = LoadedPair.chat
 
-    def colder_when_drafting(self: Engine, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
+    def colder_when_drafting(self: LoadedPair, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
         colder = replace(options, sampling=replace(options.sampling, temperature=0.2))
         return chat(self, messages, colder if options.lookahead else options)
 
-    monkeypatch.setattr(Engine, "chat", colder_when_drafting)
+    monkeypatch.setattr(LoadedPair, "chat", colder_when_drafting)
     with load(True) as engine:
         assert len(faults(list(claims.draws_are_as_plain(engine, EFFORT)))) == 2
 
