@@ -33,3 +33,5 @@ class EngineSettings:
     """Whether what passes cost is measured, where anything is to be drafted."""
     asks_draft: bool = True
     """Whether the draft model is ever asked. Else it is not loaded either."""
+    chat_template: str | None = None
+    """A Jinja template in the place of the target's own."""

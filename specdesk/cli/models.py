@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdesk.cli.options import EngineOptions, Models
+from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import UsageError
 from specdesk.settings import EngineSettings
@@ -42,6 +43,7 @@ def engine_settings(
         lookahead != 0,
         measure,
         drafter is not DrafterName.SUFFIX,
+        None if options.chat_template is None else text_of(options.chat_template),
     )
 
 

@@ -311,3 +311,12 @@ class EngineOptions:
             rich_help_panel=_ENGINE,
         ),
     ] = None
+    chat_template: Annotated[
+        Path | None,
+        typer.Option(
+            "--chat-template",
+            metavar="FILE",
+            help="A chat template (Jinja) in the place of the model's own.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None

@@ -84,8 +84,9 @@ class LoadedPair:
             exact.width if exact is not None else None,
             measured,
             self._experience.acceptance if self._experience is not None else None,
+            settings.chat_template,
         )
-        for notice in _notices(settings.n_ctx, target.weights, draft.weights if draft else None):
+        for notice in _notices(settings, target.weights, draft.weights if draft else None):
             notify(notice)
         # Where exact mode found no wider pass, the draft is not loaded, whatever its format.
         tuned = (loading.tuned if draft is not None else replace(loading.tuned, draft=None)) or None
@@ -207,8 +208,9 @@ def _costs(
         return None
 
 
-def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str]:
+def _notices(settings: EngineSettings, target: Weights, draft: Weights | None) -> Iterator[str]:
     """What the user should know of these models."""
+    n_ctx = settings.n_ctx
     if n_ctx > target.n_ctx_train:
         yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
     if draft is not None and draft.n_ctx_train < min(n_ctx, target.n_ctx_train):
@@ -216,7 +218,7 @@ def _notices(n_ctx: int, target: Weights, draft: Weights | None) -> Iterator[str
             f"{draft.name} was trained for {draft.n_ctx_train} tokens: where the text is longer it drafts from "
             f"the last {draft.n_ctx_train // 2} to {draft.n_ctx_train} of it"
         )
-    if target.chat_template is None:
+    if target.chat_template is None and settings.chat_template is None:
         yield f"{target.name} has no chat template: prompts are sent as they are"
 
 

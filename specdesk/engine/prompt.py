@@ -41,8 +41,10 @@ class Prompt:
 class PromptWriter:
     """Writes the prompts of one model."""
 
-    def __init__(self, target: LlamaLM) -> None:
+    def __init__(self, target: LlamaLM, template: str | None = None) -> None:
+        """`template` takes the place of the model's own."""
         self._target = target
+        self._template = template
         self._size = lru_cache(4096)(self._n_tokens)
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Prompt:
@@ -64,7 +66,7 @@ class PromptWriter:
         """
         begun = messages[-1].content if messages[-1].role == "assistant" else ""
         asked = messages[:-1] if messages[-1].role == "assistant" else messages
-        template = self._target.weights.chat_template
+        template = self._template or self._target.weights.chat_template
         if template is None:
             return self.raw_ids("\n\n".join(message.content for message in asked) + begun)
         vocabulary = self._target.vocabulary

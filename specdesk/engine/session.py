@@ -41,6 +41,7 @@ class Session:
         widest: int | None = None,
         measured: PairCosts | None = None,
         acceptance: Acceptance | None = None,
+        template: str | None = None,
     ) -> None:
         """`widest` is the most tokens a target pass may have; None: no limit.
 
@@ -50,7 +51,7 @@ class Session:
         """
         self.target = target
         self.draft = draft
-        self._prompts = PromptWriter(target)
+        self._prompts = PromptWriter(target, template)
         self._stop = stop
         self._widest = widest
         self._measured = measured

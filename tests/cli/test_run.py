@@ -381,3 +381,17 @@ def test_a_prompt_that_the_context_cannot_hold(tiny_pair: TinyPair) -> None:
     assert cut.returncode == 0, cut.stderr
     assert any("the first 178 characters of the prompt not sent" in line for line in lines(cut.stderr)), cut.stderr
     assert answer(*args[1:], "--truncate", stdin="word " * 60)["left_out"]["n_characters"] == 178
+
+
+def test_another_chat_template(tmp_path: Path, chat_pair: TinyPair) -> None:
+    broken = write(tmp_path / "broken.gguf", replace(TARGET, vocabulary=CHAT, chat_template="{% no_such_tag %}"))
+    failed = specdesk("run", "hi", "--target", broken, "-n", "3")
+    assert failed.returncode == 3
+    assert "--chat-template FILE" in lines(failed.stderr)[-1]
+    template = tmp_path / "chatml.jinja"
+    template.write_text(CHATML)
+    args = ("hi", "--chat-template", template, "-n", 8, "-t", 0, "--threads", 1)
+    own = answer("hi", "--target", chat_pair.target, "-n", 8, "-t", 0, "--threads", 1)
+    other = answer(*args, "--target", broken)
+    assert other["stats"]["prompt_tokens"] == own["stats"]["prompt_tokens"]
+    assert specdesk("run", *args, "--target", broken, "--chat-template", tmp_path / "none").returncode == 2

@@ -80,6 +80,14 @@ def test_a_broken_template_is_one_line_with_a_way_on(template: str) -> None:
     assert "\n" not in failure.value.message
 
 
+def test_a_template_without_an_end_is_ended() -> None:
+    """Each loop is within what the sandbox allows, but not all of them together."""
+    endless = "{% for i in range(99999) %}{% for j in range(99999) %}{{ j }}{% endfor %}{% endfor %}"
+    with pytest.raises(ModelError, match=r"took longer than 0\.2 s"):
+        render(endless, HELLO, bos="", eos="", limit_s=0.2)
+    assert rendered("ok") == "ok"
+
+
 def test_a_template_may_refuse_a_conversation_in_its_own_words() -> None:
     template = "{% if messages[0].role == 'system' %}{{ raise_exception('No system prompt, please.') }}{% endif %}ok"
     assert rendered(template, HELLO[1:2]) == "ok"

@@ -1,0 +1,57 @@
+"""A user who does everything at once: one thread owns the engine, answers never overlap, nothing hangs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from specdesk.errors import GenerationError
+from specdesk.store.chat_store import ChatStore
+from specdesk.store.values import State as Kept
+from specdesk.tui.state import State
+from tests.tui.driver import Chat
+from tests.tui.scripted import END, prompt_read, step
+
+Make = Callable[..., Chat]
+
+KEYS = (
+    *("escape", "ctrl+r", "ctrl+n", "ctrl+t", "ctrl+g", "ctrl+b", "ctrl+f", "f4", "ctrl+c", "enter", "up", "down"),
+    *("shift+tab", "tab", "e", "r", "g", "c", "k", "left_square_bracket", "right_square_bracket", "left", "right"),
+    *("delete", "u", "pageup", "pagedown"),
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_keys_in_any_order(make_chat: Make, store: ChatStore, seed: int) -> None:
+    rng = random.Random(seed)
+    chat = make_chat()
+    async with chat.run(size=(130, 40)) as see:
+        for number in range(120):
+            if not chat.app.is_running:
+                break
+            match rng.randrange(6):
+                case 0:
+                    see.prompt.focus()
+                    see.prompt.insert(f"question {number}")
+                    await see.pilot.press("enter")
+                case 1:
+                    see.engine.feed(prompt_read(), step(["a", "b"], "c", rejected=["x"]))
+                case 2:
+                    see.engine.feed(step([], "d"), END if rng.random() < 0.8 else GenerationError("llama.cpp failed"))
+                case _:
+                    # Twice in a row it would leave, which has a test of its own.
+                    key = rng.choice(KEYS)
+                    await see.pilot.press(key)
+                    if key == "ctrl+c":
+                        await see.pilot.press("a", "backspace")
+        await see.pilot.press("escape")
+        see.engine.feed(*[END] * 20)
+        await see.until(lambda: see.screen._state in (State.READY, State.BROKEN), "the end of the last answer")
+        assert not see.engine.overlapped
+        assert len(see.engine.threads) == 1
+        await see.pilot.press("ctrl+q")
+    assert chat.engine.closed
+    for kept in store.chats():
+        assert all(message.state is not Kept.WRITING for message in store.messages(kept.id))
