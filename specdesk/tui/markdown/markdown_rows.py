@@ -76,8 +76,9 @@ class MarkdownRows:
 
     def _due(self) -> Iterator[int]:
         for at, (piece, rows) in enumerate(self._made):
-            is_code = isinstance(piece, Fence) and isinstance(rows, CodeRows)
-            if is_code and rows.wants_colour(complete=piece.closed or self._finished):
+            if not isinstance(piece, Fence) or not isinstance(rows, CodeRows):
+                continue
+            if rows.wants_colour(complete=piece.closed or self._finished):
                 yield at
 
     def _rows_of(self, at: int) -> range:

@@ -162,7 +162,7 @@ class _Markdown(rich_markdown.Markdown):
         "list_item_open": _ListItem,
         "table_open": _Table,
     }
-    inlines: ClassVar = {*rich_markdown.Markdown.inlines, "u"}
+    inlines = {*rich_markdown.Markdown.inlines, "u"}  # noqa: RUF012 — Rich declares it so
 
     def __init__(self, tokens: list[Token], theme: str) -> None:
         super().__init__("", code_theme=theme, hyperlinks=False)
