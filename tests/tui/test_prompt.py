@@ -167,14 +167,14 @@ async def test_a_word_beside_the_prompt_makes_room_for_the_next_hint() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 async def test_the_estimate_fits_the_border_and_goes_with_the_text(width: int) -> None:
     app = Stage(prompt := ready())
-    prompt.capacity(10, chars_per_token=2.0)
+    prompt.capacity(10, factor=0.5)
     async with app.run_test(size=(width, 20)) as pilot:
-        await paste(pilot, prompt, "x" * 21)
+        await paste(pilot, prompt, "1" * 21)
         notice = "about 11 of 10 tokens" if width == 40 else "about 11 tokens; the context holds 10"
         assert notice in shown(app)[0]
         await burst(pilot, "backspace")
         assert "tokens" not in shown(app)[0]
-        prompt.capacity(9, chars_per_token=2.0)
+        prompt.capacity(9, factor=0.5)
         await pilot.pause()
         assert "10" in shown(app)[0]
         prompt.capacity(None)

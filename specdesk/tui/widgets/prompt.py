@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
 from specdesk.tui.recall import Recall
-from specdesk.tui.written import CHARS_PER_TOKEN, cleaned, size_notice
+from specdesk.tui.written import cleaned, size_notice
 
 _NARROW = 60
 """Columns below which the border has no room for a sentence."""
@@ -62,7 +62,7 @@ class Prompt(TextArea):
         self._said: Timer | None = None
         self._recall = Recall()
         self._holds: int | None = None
-        self._chars_per_token = CHARS_PER_TOKEN
+        self._factor = 1.0
 
     # --- what its owner tells it
 
@@ -83,10 +83,13 @@ class Prompt(TextArea):
         """Walk through these earlier prompts, the oldest first; what is sent from now on is added to them."""
         self._recall = Recall(map(cleaned, prompts))
 
-    def capacity(self, holds: int | None, chars_per_token: float = CHARS_PER_TOKEN) -> None:
-        """Say so in the border where the text is longer than a context that `holds` so many tokens; None: never."""
+    def capacity(self, holds: int | None, factor: float = 1.0) -> None:
+        """Say so in the border where the text is longer than a context that `holds` so many tokens; None: never.
+
+        `factor`: how many times as many tokens other texts had as estimated.
+        """
         self._holds = holds
-        self._chars_per_token = chars_per_token
+        self._factor = factor
         self._show_size()
 
     def put_away(self) -> None:
@@ -188,6 +191,5 @@ class Prompt(TextArea):
         self.border_subtitle = self._hint
 
     def _show_size(self) -> None:
-        self.border_title = size_notice(
-            self.text, holds=self._holds, chars_per_token=self._chars_per_token, short=self.size.width < _NARROW
-        )
+        short = self.size.width < _NARROW
+        self.border_title = size_notice(self.text, holds=self._holds, factor=self._factor, short=short)
