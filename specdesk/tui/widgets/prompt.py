@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -13,10 +14,11 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
+from specdesk.tokenview import visible
 from specdesk.tui.recall import Recall
 from specdesk.tui.written import cleaned, size_notice
 
-_NARROW = 60
+_NARROW = 50
 """Columns below which the border has no room for a sentence."""
 
 
@@ -64,8 +66,6 @@ class Prompt(TextArea):
         self._holds: int | None = None
         self._factor = 1.0
 
-    # --- what its owner tells it
-
     def expect(self, hint: str, refusal: str | None) -> None:
         """Show a hint; `refusal` is what to show instead when Enter must not send, None when it may."""
         self._hint = hint
@@ -76,7 +76,7 @@ class Prompt(TextArea):
     def say(self, text: str, *, for_s: float) -> None:
         """Show `text` in the hint's place, for so long or until the next hint."""
         self._show_hint()
-        self.border_subtitle = text
+        self._show_beside(text)
         self._said = self.set_timer(for_s, self._show_hint)
 
     def recall_from(self, prompts: Iterable[str]) -> None:
@@ -97,8 +97,6 @@ class Prompt(TextArea):
         if self.text.strip():
             self._recall.add(self.text)
         self.clear()
-
-    # --- what the user does
 
     async def on_key(self, event: events.Key) -> None:
         """Take every key in its place.
@@ -125,7 +123,7 @@ class Prompt(TextArea):
         if not self.text.strip():
             return
         if self._refusal is not None:
-            self.border_subtitle = self._refusal
+            self._show_beside(self._refusal)
             return
         text = self.text
         self._refusal = ""
@@ -170,15 +168,14 @@ class Prompt(TextArea):
         """An edit like any other, which can be undone; the cursor goes to the end."""
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
 
-    # --- how it looks
-
     def on_text_area_changed(self) -> None:
         """Estimate anew."""
         self._show_size()
 
     def on_resize(self) -> None:
-        """The words in the border depend on its width."""
+        """The words in the border depend on its width, and the rows on screen must not leave the cursor behind."""
         self._show_size()
+        self.call_after_refresh(self.scroll_cursor_visible)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:  # noqa: ARG002 — Textual's
         """None: the search would read the whole text at each move of the cursor."""
@@ -188,7 +185,11 @@ class Prompt(TextArea):
         if self._said is not None:
             self._said.stop()
             self._said = None
-        self.border_subtitle = self._hint
+        self._show_beside(self._hint)
+
+    def _show_beside(self, text: str) -> None:
+        # A plain string would be read as markup.
+        self.border_subtitle = Text(visible(text))
 
     def _show_size(self) -> None:
         short = self.size.width < _NARROW
