@@ -12,7 +12,7 @@ from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.written import cleaned
 from tests.tui.driver import wait_until
 from tests.tui.samples import CHARACTERS, CONTROLS, MARKUP, big_paste
-from tests.tui.stage import Stage, burst, cells, cpu_s, shown
+from tests.tui.stage import Stage, burst, cells, cpu_s, settle, shown
 
 WIDTHS = [40, 80]
 
@@ -126,6 +126,16 @@ async def test_rows_of_a_long_line_come_before_earlier_prompts() -> None:
         assert prompt.text == "earlier"
 
 
+async def test_the_cursor_stays_on_screen_when_the_width_changes() -> None:
+    app = Stage(prompt := ready())
+    async with app.run_test(size=(80, 20)) as pilot:
+        await paste(pilot, prompt, "\n".join(f"{n} " + "word " * 12 for n in range(200)) + "END")
+        for width in (40, 80):
+            await pilot.resize_terminal(width, 20)
+            await pilot.pause()
+            assert any("END" in row for row in shown(app))
+
+
 async def test_leaving_a_selection_is_no_step() -> None:
     app = Stage(prompt := ready("earlier"))
     async with app.run_test() as pilot:
@@ -167,14 +177,14 @@ async def test_a_word_beside_the_prompt_makes_room_for_the_next_hint() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 async def test_the_estimate_fits_the_border_and_goes_with_the_text(width: int) -> None:
     app = Stage(prompt := ready())
-    prompt.capacity(10, chars_per_token=2.0)
+    prompt.capacity(10, factor=0.5)
     async with app.run_test(size=(width, 20)) as pilot:
-        await paste(pilot, prompt, "x" * 21)
+        await paste(pilot, prompt, "1" * 21)
         notice = "about 11 of 10 tokens" if width == 40 else "about 11 tokens; the context holds 10"
         assert notice in shown(app)[0]
         await burst(pilot, "backspace")
         assert "tokens" not in shown(app)[0]
-        prompt.capacity(9, chars_per_token=2.0)
+        prompt.capacity(9, factor=0.5)
         await pilot.pause()
         assert "10" in shown(app)[0]
         prompt.capacity(None)
@@ -189,6 +199,9 @@ async def test_markup_is_text_in_the_prompt_and_among_earlier_prompts(text: str)
         await burst(pilot, "up")
         assert prompt.text == text
         assert any(text in row for row in shown(app))
+        prompt.say(f"said {text}\x1b", for_s=60)
+        await settle(pilot)
+        assert f"said {text}␛" in "".join(shown(app))
         await pilot.click(Prompt)
         assert app.is_running
 

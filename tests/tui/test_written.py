@@ -19,15 +19,26 @@ def test_every_other_character_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "n_tokens"), [("", 0), ("abcd", 1), ("abcde", 2), ("漢字", 2), ("да", 2), ("abcd漢", 2), ("\ud800", 1)]
+    ("text", "n_tokens"),
+    [
+        ("", 0),
+        ("abc def\n\t", 2),
+        ("12345", 5),
+        ("({[;]})", 5),
+        ("漢字漢字漢字漢", 6),
+        ("да", 2),
+        ("\ud800", 1),
+        ("ab1;", 3),
+    ],
 )
-def test_ascii_counts_by_characters_and_the_rest_by_bytes(text: str, n_tokens: int) -> None:
-    assert estimate_tokens(text, 4.0) == n_tokens
+def test_letters_digits_signs_and_the_rest_count_in_their_own_ways(text: str, n_tokens: int) -> None:
+    assert estimate_tokens(text) == n_tokens
+    assert estimate_tokens(text * 90, 2.0) == pytest.approx(2 * estimate_tokens(text * 90), abs=1)
 
 
 def test_the_notice_is_an_estimate_and_contradicts_nothing() -> None:
     def notice(n: int, holds: int | None, *, short: bool = False) -> str:
-        return size_notice("x" * n, holds=holds, chars_per_token=1.0, short=short)
+        return size_notice("1" * n, holds=holds, factor=1.0, short=short)
 
     assert notice(61_234, 4096) == "about 62,000 tokens; the context holds 4,096"
     assert notice(61_234, 4096, short=True) == "about 62,000 of 4,096 tokens"

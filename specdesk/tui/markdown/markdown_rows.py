@@ -76,7 +76,7 @@ class MarkdownRows:
 
     def _due(self) -> Iterator[int]:
         for at, (piece, rows) in enumerate(self._made):
-            if not (isinstance(piece, Fence) and isinstance(rows, CodeRows)):
+            if not isinstance(piece, Fence) or not isinstance(rows, CodeRows):
                 continue
             if rows.wants_colour(complete=piece.closed or self._finished):
                 yield at

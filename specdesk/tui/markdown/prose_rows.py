@@ -39,7 +39,10 @@ _STYLES: Final = {
 
 
 class ProseRows:
-    """The rows of some Markdown. Nothing in it acts: a link is its text with the address beside it."""
+    """The rows of some Markdown. Nothing in it acts: a link is its text with the address beside it.
+
+    Not handled: more columns, or deeper lists and quotes, than the width has room for; what is too much is cut off.
+    """
 
     def __init__(self, text: str, *, theme: str) -> None:
         tokens = markdown_parser().parse(text)

@@ -16,9 +16,9 @@ from textual.widgets.text_area import Location
 
 from specdesk.tokenview import visible
 from specdesk.tui.recall import Recall
-from specdesk.tui.written import CHARS_PER_TOKEN, cleaned, size_notice
+from specdesk.tui.written import cleaned, size_notice
 
-_NARROW = 60
+_NARROW = 50
 """Columns below which the border has no room for a sentence."""
 
 
@@ -64,9 +64,7 @@ class Prompt(TextArea):
         self._said: Timer | None = None
         self._recall = Recall()
         self._holds: int | None = None
-        self._chars_per_token = CHARS_PER_TOKEN
-
-    # --- what its owner tells it
+        self._factor = 1.0
 
     def expect(self, hint: str, refusal: str | None) -> None:
         """Show a hint; `refusal` is what to show instead when Enter must not send, None when it may."""
@@ -78,17 +76,20 @@ class Prompt(TextArea):
     def say(self, text: str, *, for_s: float) -> None:
         """Show `text` in the hint's place, for so long or until the next hint."""
         self._show_hint()
-        self._say_below(text)
+        self._show_beside(text)
         self._said = self.set_timer(for_s, self._show_hint)
 
     def recall_from(self, prompts: Iterable[str]) -> None:
         """Walk through these earlier prompts, the oldest first; what is sent from now on is added to them."""
         self._recall = Recall(map(cleaned, prompts))
 
-    def capacity(self, holds: int | None, chars_per_token: float = CHARS_PER_TOKEN) -> None:
-        """Say so in the border where the text is longer than a context that `holds` so many tokens; None: never."""
+    def capacity(self, holds: int | None, factor: float = 1.0) -> None:
+        """Say so in the border where the text is longer than a context that `holds` so many tokens; None: never.
+
+        `factor`: how many times as many tokens other texts had as estimated.
+        """
         self._holds = holds
-        self._chars_per_token = chars_per_token
+        self._factor = factor
         self._show_size()
 
     def put_away(self) -> None:
@@ -96,8 +97,6 @@ class Prompt(TextArea):
         if self.text.strip():
             self._recall.add(self.text)
         self.clear()
-
-    # --- what the user does
 
     async def on_key(self, event: events.Key) -> None:
         """Take every key in its place.
@@ -124,16 +123,12 @@ class Prompt(TextArea):
         if not self.text.strip():
             return
         if self._refusal is not None:
-            self._say_below(self._refusal)
+            self._show_beside(self._refusal)
             return
         text = self.text
         self._refusal = ""
         self.put_away()
         self.post_message(self.Sent(self, text))
-
-    def _say_below(self, text: str) -> None:
-        # A string would be read as markup, and file names are none.
-        self.border_subtitle = Text(visible(text))
 
     def action_new_line(self) -> None:
         """Break the line at the cursor."""
@@ -173,15 +168,14 @@ class Prompt(TextArea):
         """An edit like any other, which can be undone; the cursor goes to the end."""
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
 
-    # --- how it looks
-
     def on_text_area_changed(self) -> None:
         """Estimate anew."""
         self._show_size()
 
     def on_resize(self) -> None:
-        """The words in the border depend on its width."""
+        """The words in the border depend on its width, and the rows on screen must not leave the cursor behind."""
         self._show_size()
+        self.call_after_refresh(self.scroll_cursor_visible)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:  # noqa: ARG002 — Textual's
         """None: the search would read the whole text at each move of the cursor."""
@@ -191,9 +185,12 @@ class Prompt(TextArea):
         if self._said is not None:
             self._said.stop()
             self._said = None
-        self._say_below(self._hint)
+        self._show_beside(self._hint)
+
+    def _show_beside(self, text: str) -> None:
+        # A plain string would be read as markup.
+        self.border_subtitle = Text(visible(text))
 
     def _show_size(self) -> None:
-        self.border_title = size_notice(
-            self.text, holds=self._holds, chars_per_token=self._chars_per_token, short=self.size.width < _NARROW
-        )
+        short = self.size.width < _NARROW
+        self.border_title = size_notice(self.text, holds=self._holds, factor=self._factor, short=short)
