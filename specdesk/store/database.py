@@ -135,9 +135,7 @@ def _explanation(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Stora
     if code == sqlite3.SQLITE_FULL:
         return StorageError(f"{path}: no room left: {error}", "what was kept before is safe; make room, and try again")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
-        return StorageError(
-            f"{path}: another program has held it for {_BUSY_S:.0f} s", "try again when it is done"
-        )
+        return StorageError(f"{path}: another program has held it for {_BUSY_S:.0f} s", "try again when it is done")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return StorageError(
             f"{path} cannot be written: {error}",
