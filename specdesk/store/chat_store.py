@@ -72,14 +72,10 @@ class ChatStore:
         return store
 
     def close(self) -> None:
-        """Answers that this store still writes are stopped, as far as they came."""
-        try:
-            for answer_id in self._pens.held():
-                self.finish(answer_id, State.STOPPED)
-        finally:
-            for answer_id in self._pens.held():
-                self._pens.put_down(answer_id)
-            self._database.close()
+        """Answers that this store still writes are abandoned: they are stopped, as far as they came."""
+        for answer_id in self._pens.held():
+            self._pens.put_down(answer_id)
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self

@@ -53,7 +53,7 @@ class Pens:
         prefix = self._path("").name
         names = (path.name for path in self._database.parent.iterdir())
         numbers = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
-        return {int(number) for number in numbers if number.isdecimal()} - self._held.keys()
+        return {int(number) for number in numbers if number.isdecimal()}
 
     def is_abandoned(self, answer_id: int) -> bool:
         """Whether nobody writes that answer any more: one that can be seen, or else while nobody may take its pen."""

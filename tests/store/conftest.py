@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from specdesk.store.chat_store import ChatStore
-from tests.store.samples import Clock
+from tests.store.samples import Clock, check_index
 
 
 @pytest.fixture
@@ -24,3 +24,4 @@ def file(tmp_path: Path) -> Path:
 def store(file: Path, clock: Clock) -> Iterator[ChatStore]:
     with ChatStore.open(pytest.fail, file, clock) as opened:
         yield opened
+        check_index(opened)

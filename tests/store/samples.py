@@ -62,6 +62,12 @@ def texts(store: ChatStore, chat_id: int) -> list[str]:
     return [message.text for message in store.conversation(chat_id)]
 
 
+def check_index(store: ChatStore) -> None:
+    """SQLite finds the index to be that of the messages. Fails the test otherwise."""
+    with store._database.writing() as db:
+        db.execute("INSERT INTO full_text (full_text, rank) VALUES ('integrity-check', 1)")
+
+
 def process(code: str, *args: object) -> subprocess.Popen[str]:
     """Another Python at work on the same file, with `sys`, `Path`, ChatStore and State at hand; a context manager."""
     head = (

@@ -12,7 +12,7 @@ from specdesk.errors import UsageError
 from specdesk.paths import chats_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage, Role, State
-from tests.store.samples import MODELS, ODD_TEXTS, SETTINGS, Clock, answered, ask, texts
+from tests.store.samples import MODELS, ODD_TEXTS, SETTINGS, Clock, answered, ask, check_index, texts
 
 
 def test_a_chat_is_there_again(file: Path, clock: Clock) -> None:
@@ -177,7 +177,8 @@ def test_a_chat_that_is_gone_on_with_is_not_deleted(store: ChatStore) -> None:
     assert [kept.id for kept in store.chats()] == [chat]
 
 
-def test_what_was_deleted_long_ago_is_purged(store: ChatStore, clock: Clock, file: Path) -> None:
+def test_what_was_deleted_long_ago_is_purged(clock: Clock, file: Path) -> None:
+    store = ChatStore.open(pytest.fail, file, clock)
     old, new, kept = (store.create_chat(title).id for title in ("old", "new", "kept"))
     last = None
     for number in range(1100):  # more than SQLite nests cascades
@@ -194,6 +195,13 @@ def test_what_was_deleted_long_ago_is_purged(store: ChatStore, clock: Clock, fil
         store.chat(old)
     store.restore(new)
     assert [hit.message_id for hit in store.search("xylo")] == [answered_here]
+    check_index(store)
+    for chat in (new, kept):
+        store.delete(chat)
+    assert store.purge(0) == 2
+    with store._database.reading() as db:
+        (n_bytes,) = db.execute("SELECT sum(length(block)) FROM full_text_data").fetchone()
+    assert n_bytes < 100  # an empty index; what is noted as gone takes thousands
     store.close()
     assert b"xylograph" not in file.read_bytes()
 

@@ -108,6 +108,8 @@ def test_what_is_still_written_is_imported_as_stopped(store: ChatStore) -> None:
     assert (document["messages"][1]["state"], document["messages"][1]["text"]) == ("writing", "half")
     said = store.conversation(store.import_chat(as_bytes(document)).id)[1]
     assert (said.state, said.text, store.trace(said.id)) == (State.STOPPED, "half", [STEP])
+    with store._database.reading() as db:
+        assert [row["id"] for row in db.execute("SELECT id FROM messages WHERE state = 'writing'")] == [said.id - 2]
 
 
 def test_times_may_have_any_offset(store: ChatStore) -> None:

@@ -193,6 +193,22 @@ def test_another_program_that_holds_the_file(file: Path, monkeypatch: pytest.Mon
         store.rename(chat, "u")
 
 
+def test_who_is_about_to_write_is_the_only_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else of two that read first and write then, one is refused, however long it would wait."""
+    monkeypatch.setattr(database, "_BUSY_S", 0.05)
+    with ChatStore.open(pytest.fail, file) as store, ChatStore.open(pytest.fail, file) as other:
+        with store._database.writing(), pytest.raises(StorageError, match="another program has held it"):
+            other.create_chat("t")
+        other.create_chat("t")
+
+
+def test_a_text_that_rotted_costs_a_character(store: ChatStore) -> None:
+    question = store.add_question(store.create_chat("t").id, None, "a?b")
+    with store._database.writing() as db:
+        db.execute("UPDATE messages SET text = CAST(x'61FF62' AS TEXT) WHERE id = ?", (question,))
+    assert texts(store, 1) == ["a\ufffdb"]
+
+
 def test_a_bug_keeps_its_traceback(store: ChatStore) -> None:
     chat = store.create_chat("t").id
 

@@ -11,7 +11,7 @@ import pytest
 from specdesk.store import chat_store, search
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import Hit, Role, State
-from tests.store.samples import Clock, answered, ask
+from tests.store.samples import Clock, answered, ask, check_index
 
 CODE = """def foo_bar(x: int) -> "str":
     return p->next if x % 2 else '*' AND NEAR(a b) OR "q" -- {text: a^b} \\d+ LIKE 'a_c' ""
@@ -28,6 +28,8 @@ def either(
         monkeypatch.setattr(chat_store, "has_trigram", lambda: False)
     with ChatStore.open(said.append, file, clock) as opened:
         yield opened
+        if request.param == "index":
+            check_index(opened)
     assert len(said) == (request.param == "no index")
 
 
@@ -200,6 +202,6 @@ def test_with_an_index_long_words_are_looked_up_there(store: ChatStore, monkeypa
         raise AssertionError("every message was read")
 
     monkeypatch.setattr(search, "_scanned", refuse)
-    assert store.search("heron") == []
+    assert store.search("her") == []
     with pytest.raises(AssertionError):
         store.search("he")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import sqlite3
 import threading
 from contextlib import ExitStack
 from functools import partial
@@ -46,6 +49,7 @@ def test_an_answer_piece_by_piece(store: ChatStore, question: int, file: Path) -
     store.finish(answer, State.STOPPED, {"n": 1}, error=None)
     said = store.conversation(chat)[1]
     assert (said.text, said.state, said.stats, said.error) == ("The Earth turns.", State.STOPPED, {"n": 1}, None)
+    assert sorted(path.name for path in file.parent.iterdir()) == ["chats.db", "chats.db-shm", "chats.db-wal"]
     assert store.trace(answer) == [step for piece in ("The ", "", "Earth") for step in ({"piece": piece}, {"and": 1.5})]
     assert store.trace(question) == []
 
@@ -127,14 +131,22 @@ def test_the_answer_of_another_process_is_left_alone(store: ChatStore, file: Pat
         assert store.conversation(chat)[1].state is State.STOPPED
 
 
-def test_a_writer_that_was_taken_for_gone_loses_nothing(store: ChatStore, question: int, file: Path) -> None:
+def test_a_writer_that_was_taken_for_gone_loses_nothing(
+    store: ChatStore, question: int, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where a file system has no locks, others cannot know better."""
+
+    def refuse(*_args: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
     chat = store.chats()[0].id
     answer = store.begin_answer(question, {}, {})
     store.append(answer, "one ")
-    store._pens.remove(answer)
+    assert store.conversation(chat)[1].state is State.WRITING
     with ChatStore.open(pytest.fail, file) as other:
         assert other.conversation(chat)[1].state is State.STOPPED
+        assert [hit.message_id for hit in other.search("one")] == [answer]
     store.append(answer, "two")
     assert texts(store, chat)[1] == "one two"
     store.finish(answer, State.COMPLETE)
@@ -164,6 +176,45 @@ def test_chats_can_be_read_where_the_disk_is_full(file: Path, monkeypatch: pytes
     with ChatStore.open(pytest.fail, file) as store:
         assert store.conversation(chat)[1] == answer
         assert len(store.search("4 5")) == 1
+
+
+def test_a_link_to_the_file_is_the_file(store: ChatStore, question: int, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(file)
+    store.begin_answer(question, {}, {})
+    with ChatStore.open(pytest.fail, tmp_path / "link.db") as other:
+        assert other.conversation(1)[1].state is State.WRITING
+
+
+def test_an_answer_that_cannot_be_begun_is_not_there(store: ChatStore, question: int, file: Path) -> None:
+    in_the_way = file.with_name(f"chats.db-writing-{question + 1}")
+    in_the_way.mkdir()
+    with pytest.raises(StorageError, match="Is a directory"):
+        store.begin_answer(question, {}, {})
+    in_the_way.rmdir()
+
+    def no_commit(_action: int, what: str | None, *_where: str | None) -> int:
+        return sqlite3.SQLITE_DENY if what == "COMMIT" else sqlite3.SQLITE_OK
+
+    store._database._connection.set_authorizer(no_commit)
+    with pytest.raises(StorageError, match="not authorized"):
+        store.begin_answer(question, {}, {})
+    store._database._connection.set_authorizer(None)
+    assert [message.id for message in store.messages(1)] == [question]
+    assert sorted(path.name for path in file.parent.iterdir()) == ["chats.db", "chats.db-shm", "chats.db-wal"]
+    store.finish(store.begin_answer(question, {}, {}), State.COMPLETE)
+
+
+def test_a_second_store_does_not_loosen_the_hold_of_the_first(store: ChatStore, file: Path) -> None:
+    """Closing any other handle to the file would let go of all of this process's locks, and the next process to close
+    it would take itself for the last one and remove the log that is in use here."""
+    with ChatStore.open(pytest.fail, file):
+        pass
+    with process("ChatStore.open(print, Path(sys.argv[1])).close()", file) as child:
+        assert child.communicate(timeout=60)[0] == ""
+    assert file.with_name("chats.db-wal").exists()
+    store.create_chat("after")
+    with process("print(ChatStore.open(print, Path(sys.argv[1])).chats()[0].title)", file) as child:
+        assert child.communicate(timeout=60)[0] == "after\n"
 
 
 def test_what_was_left_lying_is_taken_away(file: Path) -> None:
