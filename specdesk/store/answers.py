@@ -112,11 +112,11 @@ def append(db: sqlite3.Connection, answer_id: int, text: str, trace: Sequence[di
         db.execute("INSERT INTO traces (message_id, lines) VALUES (?, ?)", (answer_id, packed(trace)))
 
 
-def reopen(db: sqlite3.Connection, answer_id: int) -> None:
-    """More is going to be appended to an answer that has ended. Raises UsageError for any other message."""
+def reopen(db: sqlite3.Connection, answer_id: int, *, abandoned: bool) -> None:
+    """More is going to be appended to an answer that has ended, or was abandoned. Raises UsageError for any other."""
     _chat_id, role = place_of(db, answer_id)
     (state,) = db.execute("SELECT state FROM messages WHERE id = ?", (answer_id,)).fetchone()
-    if role is not Role.ASSISTANT or state == State.WRITING:
+    if role is not Role.ASSISTANT or (state == State.WRITING and not abandoned):
         raise UsageError(f"message {answer_id} is no answer that has ended")
     db.execute("UPDATE messages SET state = 'writing', error = NULL WHERE id = ?", (answer_id,))
 

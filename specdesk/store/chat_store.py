@@ -182,7 +182,7 @@ class ChatStore:
         """
         with ExitStack() as undo:
             with self._database.writing() as db:
-                answers.reopen(db, answer_id)
+                answers.reopen(db, answer_id, abandoned=self._pens.is_abandoned(answer_id))
                 undo.callback(self._pens.put_down, answer_id)
                 self._pens.take(answer_id)
             undo.pop_all()

@@ -41,8 +41,9 @@ class Pens:
     def put_down(self, answer_id: int) -> None:
         """Write it no more."""
         if (pen := self._held.pop(answer_id, None)) is not None:
-            os.close(pen)
+            # While it is held: whoever goes on with the answer next takes a pen of its own.
             self.remove(answer_id)
+            os.close(pen)
 
     def held(self) -> tuple[int, ...]:
         """The answers that this store writes."""

@@ -124,11 +124,17 @@ def test_the_answer_of_another_process_is_left_alone(store: ChatStore, file: Pat
             assert (said.text, said.state) == ("0 1 2 3 ", State.WRITING)
             with pytest.raises(UsageError, match="is no answer that is being written here"):
                 opened.append(said.id, "mine")
+            with pytest.raises(UsageError, match="no answer that has ended"):
+                opened.resume(said.id)
         opened.close()
         child.kill()
         child.wait()
-        # A store that is open finds out too.
+        # A store that is open finds out too, and may go on with it.
         assert store.conversation(chat)[1].state is State.STOPPED
+        store.resume(said.id)
+        store.append(said.id, "done")
+        store.finish(said.id, State.COMPLETE)
+        assert (texts(store, chat)[1], len(store.trace(said.id))) == ("0 1 2 3 done", 4)
 
 
 def test_a_writer_that_was_taken_for_gone_loses_nothing(
