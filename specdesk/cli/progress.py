@@ -49,6 +49,11 @@ class LineReporter:
         """Starts counting from nothing."""
         self._file, self._total_bytes, self._arrived_bytes = file, total_bytes, 0
 
+    def keep(self, n_bytes: int) -> None:
+        """Says that it goes on."""
+        self._arrived_bytes = n_bytes
+        self.notice(f"{self._file}  going on from {decimal(n_bytes)}")
+
     def advance(self, n_bytes: int) -> None:
         """Prints a line when another tenth is complete."""
         before = self._tenths()
@@ -105,6 +110,11 @@ class BarReporter:
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(file, total=total_bytes)
+
+    def keep(self, n_bytes: int) -> None:
+        """Lets the bar begin there; what was here before says nothing of the rate."""
+        if self._task is not None:
+            self._progress.reset(self._task, completed=n_bytes)
 
     def advance(self, n_bytes: int) -> None:
         """Moves the bar."""

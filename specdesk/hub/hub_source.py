@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
-from collections.abc import Callable, Generator
-from concurrent.futures import Future
-from typing import TypeVar
+from collections.abc import Generator
 from urllib.parse import SplitResult, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -17,7 +14,8 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.file_download import HfFileMetadata
 
 from specdesk.hub.artifacts import Artifact, ModelFile
-from specdesk.hub.sources import CHUNK_BYTES, SourceError, SourceUnreachableError
+from specdesk.hub.sources import ResumeError, SourceError, SourceUnreachableError
+from specdesk.hub.stopping import Never, Stop, arriving, within
 
 ANSWER_S = 10.0
 """How long the hub may take to be found, connected to and answering, before the next source is tried."""
@@ -25,7 +23,7 @@ ANSWER_S = 10.0
 STALL_S = 30.0
 """How long a body may send nothing."""
 
-T = TypeVar("T")
+_PARTIAL = 206
 
 
 class HubSource:
@@ -38,11 +36,13 @@ class HubSource:
         endpoint: str | None = None,
         answer_s: float = ANSWER_S,
         stall_s: float = STALL_S,
+        stop: Stop | None = None,
     ) -> None:
         self._artifact = artifact
         self._endpoint = endpoint or constants.ENDPOINT
         self._answer_s = answer_s
         self._stall_s = stall_s
+        self._stop = stop or Never()
         # Else the library asks the endpoint once a day for a list of programs to look for on this machine.
         constants.HF_HUB_DISABLE_TELEMETRY = True
 
@@ -53,8 +53,8 @@ class HubSource:
             return _host(urlsplit(self._endpoint)) or self._endpoint
         return self._endpoint
 
-    def chunks(self, file: ModelFile) -> Generator[bytes]:
-        """The file's bytes; the size the hub announces is compared before the first of them."""
+    def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
+        """The file's bytes from `start` on; the size the hub announces is compared before the first of them."""
         try:
             url = hf_hub_url(self._artifact.repo, file.path, revision=self._artifact.revision, endpoint=self._endpoint)
             urlsplit(url)
@@ -65,10 +65,15 @@ class HubSource:
         self._compare_size(found.size, file)
         location = urljoin(url, found.location)
         headers = {"Accept-Encoding": "identity"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
         # The bytes often lie on another host, which the token is no business of. Where the body is redirected
         # once more, the client drops the header as the host changes.
         if token and _origin(location) == _origin(url):
             headers["Authorization"] = f"Bearer {token}"
+        yield from arriving(self._body(location, headers, file, start), self._stop)
+
+    def _body(self, location: str, headers: dict[str, str], file: ModelFile, start: int) -> Generator[bytes]:
         host = _host(urlsplit(location))
         timeout = httpx2.Timeout(self._stall_s, connect=self._answer_s)
         try:
@@ -76,9 +81,9 @@ class HubSource:
                 "GET", location, headers=headers, timeout=timeout, follow_redirects=True
             ) as response:
                 response.raise_for_status()
-                length = response.headers.get("Content-Length", "")
-                self._compare_size(int(length) if length.isdecimal() else None, file)
-                yield from response.iter_bytes(CHUNK_BYTES)
+                self._compare_part(response, host, file, start)
+                # As they come: on a slow line a chunk of full size would take many seconds to fill.
+                yield from response.iter_bytes()
         except httpx2.HTTPStatusError as error:
             raise SourceError(f"{host} answered {error.response.status_code} for {file.path}") from error
         except httpx2.ConnectTimeout as error:
@@ -88,11 +93,21 @@ class HubSource:
         except httpx2.RequestError as error:
             raise SourceError(f"{host} broke off: {_reason(error)}") from error
 
+    def _compare_part(self, response: httpx2.Response, host: str, file: ModelFile, start: int) -> None:
+        """Refuse a body that is not the file from `start` on."""
+        if start and response.status_code != _PARTIAL:
+            raise ResumeError(f"{host} cannot go on in the middle of {file.path}")
+        if start and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+            raise ResumeError(f"{host} sends another part of {file.path} than was asked for")
+        length = response.headers.get("Content-Length", "")
+        self._compare_size(start + int(length) if length.isdecimal() else None, file)
+
     def _ask(self, url: str, token: str | None, file: ModelFile) -> HfFileMetadata:
         try:
-            return _within(
+            return within(
                 self._answer_s,
                 lambda: get_hf_file_metadata(url, token=token or False, timeout=self._answer_s),
+                self._stop,
             )
         except HfHubHTTPError as error:
             raise SourceError(self._refusal(error.response.status_code, file)) from error
@@ -126,20 +141,6 @@ class HubSource:
                 return f"{self.name} has no {file.path} in {repo} at revision {self._artifact.revision} (404)"
             case _:
                 return f"{self.name} answered {status} for {file.path}"
-
-
-def _within(seconds: float, ask: Callable[[], T]) -> T:
-    """`ask()`, or TimeoutError: a client's timeout bounds neither name lookup nor the sum over addresses."""
-    answer: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(ask())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=run, name="hub-metadata", daemon=True).start()
-    return answer.result(timeout=seconds)
 
 
 def _reason(error: httpx2.RequestError) -> str:

@@ -29,6 +29,9 @@ class Reporter(Protocol):
     def start(self, file: str, total_bytes: int) -> None:
         """A try at a file begins, from its first byte; one that has not finished before has failed."""
 
+    def keep(self, n_bytes: int) -> None:
+        """That many bytes of the file, its first ones, are here from an earlier try and are gone on from."""
+
     def advance(self, n_bytes: int) -> None:
         """That many more bytes of the file have arrived."""
 

