@@ -47,13 +47,18 @@ def has_pair(pair: Pair) -> bool:
     return not any(missing_files(artifact) for artifact in pair.artifacts)
 
 
+def missing_of_pair(pair: Pair) -> list[tuple[Path, ModelFile]]:
+    """Where each file of the pair belongs that is not here."""
+    return [(file_path(artifact, file), file) for artifact in pair.artifacts for file in missing_files(artifact)]
+
+
 def pair_paths(pair: Pair) -> PairPaths:
     """What to load for the pair.
 
     Raises: ModelError if it is not complete on this disk, naming the command that fetches it.
     """
-    if missing := [file for artifact in pair.artifacts for file in missing_files(artifact)]:
-        names = " and ".join(file.path for file in missing)
+    if missing := missing_of_pair(pair):
+        names = " and ".join(file.path for _, file in missing)
         raise ModelError(
             f"the pair {pair.name} is not complete in {paths.models_dir()}: {names} missing",
             f"fetch it with: specdesk download {pair.name}",

@@ -47,17 +47,16 @@ def leave(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "expected"),
     [
-        KeyboardInterrupt(),
-        ZeroDivisionError("a bug"),
-        BrokenPipeError("of stderr"),
-        SourceError("it broke off"),
-        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (ZeroDivisionError("a bug"), ZeroDivisionError),
+        (BrokenPipeError("of stderr"), BrokenPipeError),
+        (SourceError("it broke off"), NetworkError),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), StorageError),
     ],
 )
-def test_what_came_stays_and_is_gone_on_from(error: BaseException) -> None:
-    expected = {SourceError: NetworkError, OSError: StorageError}.get(type(error), type(error))
+def test_what_came_stays_and_is_gone_on_from(error: BaseException, expected: type[BaseException]) -> None:
     with pytest.raises(expected):
         fetch(artifact_of(), Recorder(), sources_of=only(GivenSource(GOOD[:1], error=error)))
     assert not place().exists()

@@ -1,0 +1,81 @@
+"""Which models are to be loaded, and which were the last time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from specdesk import paths
+from specdesk.errors import UsageError
+from specdesk.hub.artifacts import Pair
+from specdesk.hub.manifest import Manifest
+from specdesk.hub.on_disk import file_path, has_pair
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The models to load; those of a recommended pair may still have to be fetched."""
+
+    pair: str | None
+    """The name of the recommended pair, if it is one."""
+    target: Path
+    draft: Path | None
+
+
+def of_pair(pair: Pair) -> Chosen:
+    """A recommended pair, here or not."""
+    target, draft = (file_path(artifact, artifact.files[0]) for artifact in pair.artifacts)
+    return Chosen(pair.name, target, draft)
+
+
+def absent(chosen: Chosen, manifest: Manifest) -> Pair | None:
+    """The pair that has to be fetched first, if one has to be. Raises StorageError where the disk does not say."""
+    if chosen.pair is None:
+        return None
+    pair = manifest.pair(chosen.pair)
+    return None if has_pair(pair) else pair
+
+
+class _Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """The record on the disk: the name of a pair, or files."""
+
+    pair: str | None = None
+    target: str | None = None
+    draft: str | None = None
+
+
+def remember(chosen: Chosen) -> None:
+    """Keep it for the next start. Raises OSError where the disk refuses."""
+    if chosen.pair is not None:
+        kept = _Kept(chosen.pair)
+    else:
+        draft = None if chosen.draft is None else str(chosen.draft.absolute())
+        kept = _Kept(None, str(chosen.target.absolute()), draft)
+    path = _path()
+    part = path.with_suffix(f".{os.getpid()}.part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        part.write_bytes(msgspec.json.encode(kept) + b"\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def remembered(manifest: Manifest) -> Chosen | None:
+    """What was kept; None where nothing was, or it is damaged. Its files may be gone."""
+    try:
+        kept = msgspec.json.decode(_path().read_bytes(), type=_Kept)
+        if kept.pair is not None:
+            return of_pair(manifest.pair(kept.pair))
+    except (OSError, msgspec.MsgspecError, RecursionError, UsageError):
+        return None
+    if kept.target is None:
+        return None
+    return Chosen(None, Path(kept.target), None if kept.draft is None else Path(kept.draft))
+
+
+def _path() -> Path:
+    return paths.home() / "chosen.json"

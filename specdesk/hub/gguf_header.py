@@ -1,0 +1,161 @@
+"""What a GGUF file says of itself in its first megabytes: which model, how quantized, how large its cache will be."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from specdesk.errors import ModelError
+from specdesk.hub.file_types import FILE_TYPES
+from specdesk.hub.gguf_values import GgufValues, Kind, Value
+
+_F16_BYTES: Final = 2
+_MOST_ENTRIES: Final = 2**16
+_UNUSED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Which tokens a model knows; two that are equal name the same."""
+
+    n_used: int
+    """Without the padding at its end, as the engine counts."""
+    sha256: str
+    """Of all their texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """What a file says of itself; empty, or 0, where it does not."""
+
+    architecture: str
+    name: str
+    purpose: str
+    """`model` for one that generates; converters write other words for what goes with one."""
+    quantization: str
+    n_ctx_train: int
+    kv_bytes_per_token: int
+    """K and V as f16, every layer counted as full attention: more than is needed where some have a window."""
+    n_parts: int
+    """Files the model is split into."""
+    vocabulary: Vocabulary | None
+
+
+class FileVocabulary:
+    """The texts of a file's tokens, as core.vocabularies compares them."""
+
+    def __init__(self, texts: Sequence[bytes], types: Sequence[int]) -> None:
+        self._texts = texts
+        self.n_used = len(texts)
+        while 1 < self.n_used <= len(types) and types[self.n_used - 1] == _UNUSED:
+            self.n_used -= 1
+
+    def text(self, token: int) -> bytes:
+        """The entry of a token."""
+        return self._texts[token]
+
+    @property
+    def identity(self) -> Vocabulary:
+        """What tells it from others."""
+        texts = self._texts[: self.n_used]
+        digest = hashlib.sha256(",".join(str(len(text)) for text in texts).encode())
+        digest.update(b"".join(texts))
+        return Vocabulary(self.n_used, digest.hexdigest())
+
+
+def read_header(path: Path) -> GgufHeader:
+    """Raises ModelError that says what is wrong with the file, which it calls `it`."""
+    metadata = _read(path)
+    architecture = metadata.text("general.architecture")
+    return GgufHeader(
+        architecture=architecture,
+        name=metadata.text("general.name"),
+        purpose=metadata.text("general.type") or "model",
+        quantization=FILE_TYPES.get(metadata.number("general.file_type", -1), ""),
+        n_ctx_train=metadata.number(f"{architecture}.context_length"),
+        kv_bytes_per_token=_kv_bytes_per_token(metadata, architecture),
+        n_parts=metadata.number("split.count", 1) or 1,
+        vocabulary=metadata.vocabulary.identity if metadata.tokens else None,
+    )
+
+
+def read_vocabulary(path: Path) -> FileVocabulary:
+    """The texts of all tokens. Raises ModelError as `read_header` does."""
+    return _read(path).vocabulary
+
+
+@dataclass(slots=True)
+class _Metadata:
+    """The entries that are of use here."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    tokens: list[bytes] = field(default_factory=list)
+    types: list[int] = field(default_factory=list)
+
+    def text(self, key: str) -> str:
+        value = self.values.get(key, "")
+        return value if isinstance(value, str) else ""
+
+    def number(self, key: str, otherwise: int = 0) -> int:
+        value = self.values.get(key, otherwise)
+        return value if isinstance(value, int) else otherwise
+
+    @property
+    def vocabulary(self) -> FileVocabulary:
+        return FileVocabulary(self.tokens, self.types)
+
+
+def _read(path: Path) -> _Metadata:
+    # Asked first: opening a pipe would wait for its other end.
+    try:
+        if not path.is_file():
+            raise ModelError("it is no regular file" if path.exists() else "there is no such file")
+        with path.open("rb") as file:
+            return _entries(GgufValues(file))
+    except OSError as error:
+        raise ModelError(f"it cannot be read: {error.strerror}") from error
+
+
+def _entries(values: GgufValues) -> _Metadata:
+    metadata = _Metadata()
+    n_entries = values.begin()
+    if n_entries > _MOST_ENTRIES:
+        raise values.damaged(f"it claims to hold {n_entries:,} entries")
+    for _ in range(n_entries):
+        key, kind = values.text(), values.kind()
+        if kind is Kind.STRING:
+            metadata.values[key] = values.text()
+        elif kind is not Kind.ARRAY:
+            metadata.values[key] = values.number(kind)
+        else:
+            _array(metadata, key, values)
+    return metadata
+
+
+def _array(metadata: _Metadata, key: str, values: GgufValues) -> None:
+    kind, n = values.array()
+    if kind is Kind.STRING and key == "tokenizer.ggml.tokens":
+        metadata.tokens = values.texts(n)
+    elif kind is Kind.INT32 and key == "tokenizer.ggml.token_type":
+        metadata.types = values.numbers(kind, n)
+    elif kind in (Kind.INT32, Kind.UINT32) and key.endswith(".attention.head_count_kv"):
+        metadata.values[key] = sum(values.numbers(kind, n))  # one for each layer
+        metadata.values[f"{key}.summed"] = True
+    else:
+        values.skip_items(kind, n)
+
+
+def _kv_bytes_per_token(metadata: _Metadata, architecture: str) -> int:
+    layers = metadata.number(f"{architecture}.block_count")
+    attention = f"{architecture}.attention"
+    heads = metadata.number(f"{attention}.head_count")
+    kv_heads = metadata.number(f"{attention}.head_count_kv", heads)
+    if not metadata.number(f"{attention}.head_count_kv.summed"):
+        kv_heads *= layers
+    width = metadata.number(f"{architecture}.embedding_length") // heads if heads else 0
+    keys = metadata.number(f"{attention}.key_length", width)
+    values = metadata.number(f"{attention}.value_length", width)
+    return kv_heads * (keys + values) * _F16_BYTES

@@ -1,0 +1,133 @@
+"""Which models are found on a disk, and what is said of those that cannot be loaded."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from specdesk.core.interrupted import Interrupted
+from specdesk.hub.gguf_header import GgufHeader, read_header
+from specdesk.hub.library import Library, LocalModel, difference
+from tests.tiny.gguf_stubs import WORDS, write_stub
+
+
+def found(folder: Path, *files: Path) -> dict[str, LocalModel]:
+    return {model.path.name: model for model in Library(folder, files).models()}
+
+
+def test_models_are_found_in_folders_of_folders(tmp_path: Path) -> None:
+    write_stub(tmp_path / "owner" / "repo" / "a.gguf", "Alpha")
+    write_stub(tmp_path / "B.GGUF", "")
+    (tmp_path / "notes.txt").write_text("no model")
+    (tmp_path / "a.gguf.part").write_bytes(b"GGUF")
+    models = found(tmp_path)
+    assert {name: (model.name, model.problem) for name, model in models.items()} == {
+        "a.gguf": ("Alpha", ""),
+        "B.GGUF": ("B", ""),
+    }
+    assert models["a.gguf"].size_bytes == models["a.gguf"].path.stat().st_size
+
+
+def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path / "none") == {}
+
+
+def test_given_files_come_first_and_each_once(tmp_path: Path) -> None:
+    inside = write_stub(tmp_path / "models" / "b.gguf")
+    outside = write_stub(tmp_path / "a.gguf")
+    link = tmp_path / "models" / "link.gguf"
+    link.symlink_to(inside)
+    paths = [model.path for model in Library(tmp_path / "models", [outside, inside]).models()]
+    assert paths == [outside, inside]
+
+
+def test_what_cannot_chat_is_listed_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_stub(tmp_path / "mmproj.gguf", architecture="clip", purpose="mmproj", words=[])
+    write_stub(tmp_path / "old-mmproj.gguf", architecture="clip", purpose=None, words=[])
+    write_stub(tmp_path / "embedder.gguf", architecture="nomic-bert")
+    write_stub(tmp_path / "no-words.gguf", words=[])
+    (tmp_path / "damaged.gguf").write_bytes(b"GGUF\3\0\0\0")
+    (tmp_path / "gone.gguf").symlink_to(tmp_path / "nowhere")
+    locked = write_stub(tmp_path / "locked.gguf")
+    opened = Path.open
+
+    def guarded(self: Path, *args: object, **kwargs: object) -> object:
+        if self == locked:
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, *args, **kwargs)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", guarded)
+    assert {name: model.problem for name, model in found(tmp_path).items()} == {
+        "mmproj.gguf": "it is no language model but what goes with one (mmproj)",
+        "old-mmproj.gguf": "it is the eyes of another model (a projector), no language model",
+        "embedder.gguf": "it is an encoder, which writes no text",
+        "no-words.gguf": "it has no vocabulary",
+        "damaged.gguf": "it is cut off inside its header, or damaged",
+        "gone.gguf": "it cannot be read: No such file or directory",
+        "locked.gguf": "it cannot be read: Permission denied",
+    }
+
+
+def test_a_split_model_is_one_and_misses_parts_by_name(tmp_path: Path) -> None:
+    first = write_stub(tmp_path / "big-00001-of-00003.gguf", "Big", n_parts=3)
+    (tmp_path / "big-00002-of-00003.gguf").write_bytes(b"x" * 1000)
+    (model,) = found(tmp_path).values()
+    assert (model.path, model.problem) == (first, "a part of it is missing: big-00003-of-00003.gguf")
+    (tmp_path / "big-00003-of-00003.gguf").write_bytes(b"x" * 1000)
+    (model,) = found(tmp_path).values()
+    assert (model.problem, model.size_bytes) == ("", first.stat().st_size + 2000)
+
+
+def test_a_part_without_its_first_and_a_name_that_only_looks_like_one(tmp_path: Path) -> None:
+    write_stub(tmp_path / "best-of-breed.gguf")
+    (tmp_path / "lost-00002-of-00002.gguf").write_bytes(b"x")
+    assert {name: bool(model.problem) for name, model in found(tmp_path).items()} == {
+        "best-of-breed.gguf": False,
+        "lost-00002-of-00002.gguf": True,
+    }
+
+
+def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_stub(tmp_path / "a.gguf", "Before")
+    read: list[Path] = []
+
+    def counted(path: Path) -> GgufHeader:
+        read.append(path)
+        return read_header(path)
+
+    monkeypatch.setattr("specdesk.hub.library.read_header", counted)
+    known = Library(tmp_path)
+    assert [model.name for model in known.models()] == [model.name for model in known.models()] == ["Before"]
+    assert len(read) == 1
+    write_stub(path, "Afterwards")
+    assert [model.name for model in known.models()] == ["Afterwards"]
+
+
+def test_looking_can_be_stopped(tmp_path: Path) -> None:
+    for name in "abc":
+        write_stub(tmp_path / f"{name}.gguf")
+    stop = threading.Event()
+    models = Library(tmp_path).models(stop)
+    assert next(models).path.name == "a.gguf"
+    stop.set()
+    with pytest.raises(Interrupted):
+        next(models)
+
+
+def test_the_first_token_that_differs_is_named(tmp_path: Path) -> None:
+    write_stub(tmp_path / "target.gguf")
+    write_stub(tmp_path / "draft.gguf", words=[*WORDS[:4], "[/b]", "c"])
+    models = found(tmp_path)
+    said = difference(models["target.gguf"], models["draft.gguf"])
+    assert said == "token 4 is '[/b]' in the draft and 'b' in the target"
+    models["draft.gguf"].path.unlink()
+    assert difference(models["target.gguf"], models["draft.gguf"]) == "there is no such file"
+
+
+def test_memory_is_weights_and_cache(tmp_path: Path) -> None:
+    write_stub(tmp_path / "a.gguf")
+    (model,) = found(tmp_path).values()
+    assert model.header is not None
+    assert model.memory_bytes(100) == model.size_bytes + 100 * model.header.kv_bytes_per_token

@@ -1,0 +1,56 @@
+"""GGUF files that are all header: metadata as converters write it, and no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gguf import GGUFWriter, LlamaFileType, TokenType
+
+WORDS = ("<unk>", "<s>", "</s>", "a", "b", "c")
+
+
+def write_stub(
+    path: Path,
+    name: str = "Stub",
+    *,
+    words: Sequence[str] = WORDS,
+    n_padding: int = 0,
+    architecture: str = "llama",
+    purpose: str | None = "model",
+    file_type: LlamaFileType = LlamaFileType.MOSTLY_Q4_K_M,
+    n_head: int = 8,
+    n_head_kv: int | Sequence[int] | None = 2,
+    key_length: int | None = None,
+    n_layer: int = 3,
+    n_ctx_train: int = 4096,
+    n_parts: int | None = None,
+) -> Path:
+    """Write it; returns the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = GGUFWriter(path, architecture)
+    if purpose is not None:
+        writer.add_type(purpose)
+    writer.add_name(name)
+    writer.add_context_length(n_ctx_train)
+    writer.add_embedding_length(64)
+    writer.add_block_count(n_layer)
+    writer.add_head_count(n_head)
+    if n_head_kv is not None:
+        writer.add_head_count_kv(n_head_kv)  # type: ignore[arg-type, unused-ignore]
+    if key_length is not None:
+        writer.add_key_length(key_length)
+        writer.add_value_length(key_length)
+    if n_parts is not None:
+        writer.add_uint16("split.count", n_parts)
+    if words:
+        writer.add_tokenizer_model("gpt2")
+        writer.add_token_list([*words, *(f"[PAD{i}]" for i in range(n_padding))])
+        writer.add_token_types([TokenType.NORMAL] * len(words) + [TokenType.UNUSED] * n_padding)
+        writer.add_token_merges(["a b", "b c"])
+    writer.add_chat_template("{{ messages }}")
+    writer.add_file_type(file_type)  # llama.cpp's quantizer writes it last
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return path
