@@ -23,7 +23,8 @@ def chat(
 ) -> int:
     """Chat in the terminal, and see who wrote each token and what speculation brings.
 
-    The recommended pair is fetched first if it is absent. Chats are kept on this disk; `specdesk chats` lists them.
+    Ctrl+O chooses other models; without an option that names some, those chosen last are loaded, else the recommended
+    pair. One that is not on this disk is fetched if you agree. Chats are kept; `specdesk chats` lists them.
     With --seed every answer uses that seed; without it each answer has a new one, shown below it.
 
     Exit codes: 0 done, 2 usage, 3 model, 4 network, 5 storage.
@@ -31,21 +32,40 @@ def chat(
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
-    from specdesk.cli.models import choose, engine_settings
+    from specdesk import paths
+    from specdesk.cli.models import engine_settings, intended_or_last
     from specdesk.engine.client import Engine
+    from specdesk.hub.chosen import Chosen
+    from specdesk.hub.fetch import fetch_pair
+    from specdesk.hub.manifest import load_manifest
     from specdesk.store.chat_store import ChatStore
     from specdesk.tui.app import ChatApp
     from specdesk.tui.chat_options import ChatOptions
+    from specdesk.tui.engine_thread import Load
+    from specdesk.tui.model_shelf import ModelShelf
 
-    chosen = choose(models)
-    settings = engine_settings(
-        chosen,
-        engine,
-        lookahead=speculation.lookahead,
-        exact=speculation.exact,
-        drafter=speculation.drafter,
+    def load_of(chosen: Chosen) -> Load:
+        settings = engine_settings(
+            chosen,
+            engine,
+            lookahead=speculation.lookahead,
+            exact=speculation.exact,
+            drafter=speculation.drafter,
+        )
+        return lambda notify, stop, progress: Engine(settings, notify, stop, progress)
+
+    first, note = intended_or_last(models)
+    shelf = ModelShelf(
+        first=first,
+        manifest=load_manifest(),
+        load_of=load_of,
+        fetch=lambda pair, report, stop: fetch_pair(pair, report, stop=stop),
+        folder=paths.models_dir(),
+        files=tuple(path for path in (models.target, models.draft) if path is not None),
+        n_ctx=engine.ctx,
+        may_fetch=not models.no_download,
+        note=note,
     )
-
     options = ChatOptions(
         as_sampling(sampling),
         speculation.lookahead,
@@ -56,7 +76,7 @@ def chat(
         speculation.drafter,
     )
     with ChatStore.open(say) as store:
-        app = ChatApp(lambda notify, stop, progress: Engine(settings, notify, stop, progress), store, options)
+        app = ChatApp(load_of(first), store, options, shelf)
         app.run()
     if app.load_error is not None:
         # Said again below the chat, which is gone from the screen.

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 from specdesk.cli.options import EngineOptions, Models
 from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import UsageError
+from specdesk.hub.chosen import Chosen, absent, of_pair, remembered
 from specdesk.settings import EngineSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The models a command will load."""
-
-    pair: str | None
-    """The name of the recommended pair, if it is one."""
-    target: Path
-    draft: Path | None
 
 
 def engine_settings(
@@ -50,30 +38,60 @@ def engine_settings(
 def choose(models: Models) -> Chosen:
     """The files to load; a recommended pair that is absent is fetched first, unless --no-download.
 
+    Raises: as `intended`; NetworkError or StorageError from fetching.
+    """
+    from specdesk.hub.manifest import load_manifest
+
+    chosen = intended(models)
+    pair = absent(chosen, load_manifest())
+    if pair is not None:
+        # What fetches is loaded only where something is to be fetched: the network libraries take their time.
+        from specdesk.cli.progress import shell_reporter
+        from specdesk.hub.fetch import fetch_pair
+
+        with shell_reporter() as report:
+            fetch_pair(pair, report)
+    return chosen
+
+
+def intended(models: Models) -> Chosen:
+    """The files to load; those of a recommended pair may have to be fetched first, unless --no-download.
+
     Raises: UsageError for options that contradict each other or an unknown pair; ModelError for an absent pair that may
-    not be fetched; NetworkError or StorageError from fetching.
+    not be fetched; StorageError where the disk does not say.
     """
     if models.target is None:
         if models.draft is not None:
             raise UsageError("--draft needs --target", "or choose both with --pair")
-        return _choose_pair(models.pair or "default", no_download=models.no_download)
+        return _intended_pair(models.pair or "default", no_download=models.no_download)
     if models.pair is not None:
         raise UsageError("--pair and --target exclude each other", "a pair names its target and draft itself")
     return Chosen(None, models.target, models.draft)
 
 
-def _choose_pair(name: str, *, no_download: bool) -> Chosen:
-    # What fetches is loaded only where something is to be fetched: the network libraries take their time.
+def intended_or_last(models: Models) -> tuple[Chosen, str]:
+    """The same; where no option says which, what was chosen in the chat the last time, if that is still here.
+
+    The text says why it is not, and is empty otherwise.
+    """
     from specdesk.hub.manifest import load_manifest
-    from specdesk.hub.on_disk import has_pair, pair_paths
+
+    last = None
+    if models == Models(no_download=models.no_download):
+        last = remembered(load_manifest())
+    if last is None:
+        return intended(models), ""
+    gone = [path for path in (last.target, last.draft) if path is not None and not path.is_file()]
+    if not gone:
+        return last, ""
+    return intended(models), f"the models chosen last time are not here any more: {gone[0]} is missing"
+
+
+def _intended_pair(name: str, *, no_download: bool) -> Chosen:
+    from specdesk.hub.manifest import load_manifest
+    from specdesk.hub.on_disk import pair_paths
 
     wanted = load_manifest().pair(name)
-    if has_pair(wanted) or no_download:
-        files = pair_paths(wanted)
-    else:
-        from specdesk.cli.progress import shell_reporter
-        from specdesk.hub.fetch import fetch_pair
-
-        with shell_reporter() as report:
-            files = fetch_pair(wanted, report)
-    return Chosen(wanted.name, files.target, files.draft)
+    if no_download:
+        pair_paths(wanted)
+    return of_pair(wanted)

@@ -18,7 +18,9 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.copying import CopyingApp
 from specdesk.tui.engine_thread import EngineThread, Load
-from specdesk.tui.messages import LoadFailed
+from specdesk.tui.messages import EngineLoaded, EngineNotice, LoadFailed
+from specdesk.tui.model_changes import ModelChanges
+from specdesk.tui.model_shelf import ModelShelf
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.terminal import terminal_driver
 
@@ -32,14 +34,19 @@ class ChatApp(CopyingApp[None]):
     TITLE = "specdesk"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave. The chat is kept.", priority=True),
+        Binding("ctrl+o", "models", "Models", id="app.models", tooltip="Choose which models run, or download others."),
     ]
 
-    def __init__(self, load: Load, store: ChatStore, options: ChatOptions) -> None:
+    def __init__(self, load: Load, store: ChatStore, options: ChatOptions, shelf: ModelShelf | None = None) -> None:
+        """`shelf` holds other models to choose from; with one, its first ones are loaded, fetched before if need be."""
         super().__init__()
         self.load_error: SpecdeskError | None = None
         """Why there is no engine, if there is none."""
         self.engine = EngineThread(load, lambda message: self._chat.post_message(message))
         self._chat = ChatScreen(self.engine, store, options)
+        self._models: ModelChanges | None = None
+        if shelf is not None:
+            self._models = ModelChanges(self, shelf, self.engine.start, self._chat.change_models, self._note)
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's, but for pastes."""
@@ -50,15 +57,38 @@ class ChatApp(CopyingApp[None]):
         # Without this a SIGTERM would leave the terminal as the chat has set it.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leave)
         await self.push_screen(self._chat)
-        self._chat.call_after_refresh(self.engine.start)
+        self._chat.call_after_refresh(self.engine.start if self._models is None else self._models.begin)
 
     def on_load_failed(self, message: LoadFailed) -> None:
         """The screen says it; if nothing comes of trying again, the exit code will too."""
         self.load_error = message.error
+        if self._models is not None:
+            self._models.failed(message.error)
 
-    def on_engine_loaded(self) -> None:
+    def on_engine_loaded(self, message: EngineLoaded) -> None:
         """All is well."""
         self.load_error = None
+        if self._models is not None:
+            self._models.loaded(message.info)
+
+    def on_engine_lost(self) -> None:
+        """Whatever is chosen next has to be loaded."""
+        if self._models is not None:
+            self._models.lost()
+
+    def action_models(self) -> None:
+        """Choose other models."""
+        if self._models is not None:
+            self._models.choose()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave out what cannot be done."""
+        if action == "models":
+            return self._models is not None
+        return super().check_action(action, parameters)
+
+    def _note(self, text: str) -> None:
+        self._chat.post_message(EngineNotice(text))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that keys can do here, by name, beside Textual's own."""

@@ -71,8 +71,9 @@ class EngineThread:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._main, name="engine")
 
-    def start(self) -> None:
-        """Begin to load; EngineLoaded or LoadFailed will tell how it went."""
+    def start(self, load: Load | None = None) -> None:
+        """Begin to load, other models if given; EngineLoaded or LoadFailed will tell how it went."""
+        self._load = load or self._load
         if not self._closing.is_set():
             self._thread.start()
 

@@ -1,4 +1,4 @@
-"""What the engine's thread tells the screen."""
+"""What threads tell the screen: the engine's, a fetch, and those that look through the disk."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from textual.message import Message
 from specdesk.core.events import Event
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import EngineDiedError, SpecdeskError
+from specdesk.hub.library import LocalModel
 
 
 @dataclass
@@ -69,3 +70,36 @@ class EngineCrashed(Message):
     """The engine's thread met a bug of ours and ended. Nothing follows."""
 
     error: Exception
+
+
+@dataclass
+class FetchEnded(Message):
+    """A fetch is over: everything is here, unless there is an error or it was stopped."""
+
+    error: SpecdeskError | None
+    stopped: bool
+
+
+@dataclass
+class FetchCrashed(Message):
+    """A fetch met a bug of ours and ended."""
+
+    error: Exception
+
+
+@dataclass
+class ModelsFound(Message):
+    """Models were found on the disk."""
+
+    models: tuple[LocalModel, ...]
+    done: bool
+    """Whether these are the last."""
+
+
+@dataclass
+class VocabulariesPart(Message):
+    """Where the vocabularies of two models part, in words."""
+
+    target: LocalModel
+    draft: LocalModel
+    difference: str

@@ -12,13 +12,13 @@ class State(Enum):
     READY = "Enter sends · Ctrl+J new line"
     ANSWERING = "answering · Esc stops"
     STOPPING = "stopping …"
-    BROKEN = "no models loaded · Ctrl+L loads again · Ctrl+Q quits"
+    BROKEN = "no models loaded · Ctrl+O chooses others · Ctrl+L loads again"
 
 
 REFUSALS = {
     State.LOADING: "not sent: the models are still loading",
     State.ANSWERING: "not sent: still answering · Esc stops",
     State.STOPPING: "not sent: still stopping",
-    State.BROKEN: "not sent: no models are loaded · Ctrl+L loads again",
+    State.BROKEN: "not sent: no models are loaded · Ctrl+O chooses others",
 }
 """Why a question is not sent now; a state without an entry sends."""

@@ -80,3 +80,7 @@ class Terminal:
         except pexpect.EOF:
             return False
         return True
+
+
+Start = Callable[..., Terminal]
+"""Starts a chat with these options and these variables of the environment."""

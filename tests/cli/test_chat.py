@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.cli.shell import specdesk
-from tests.cli.terminal import Terminal
-from tests.tiny.gguf_models import TinyPair
+from tests.cli.terminal import Start
 
 SEND = "\r"
 ESCAPE = "\x1b"
@@ -22,26 +20,6 @@ CHATS = "\x02"
 
 LEFT_ALTERNATE_SCREEN = "\x1b[?1049l"
 CURSOR_SHOWN = "\x1b[?25h"
-
-Start = Callable[..., Terminal]
-
-
-@pytest.fixture
-def start(tiny_pair: TinyPair) -> Iterator[Start]:
-    """Starts chats over the tiny pair, and waits until one can be asked."""
-    started: list[Terminal] = []
-
-    def start_one(*args: object, **env: str) -> Terminal:
-        files = ("--target", tiny_pair.target, "--draft", tiny_pair.draft)
-        options = ("--threads", 1, "--ctx", 16_384, "--seed", 1, "-t", 1, "-k", 4)
-        terminal = Terminal(("chat", *files, *options, *args), rows=40, columns=130, **env)
-        started.append(terminal)
-        terminal.see("Enter sends")
-        return terminal
-
-    yield start_one
-    for terminal in started:
-        terminal.close()
 
 
 def test_ask_read_quit_and_come_back(start: Start) -> None:

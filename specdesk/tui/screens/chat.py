@@ -20,7 +20,7 @@ from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
-from specdesk.tui.engine_thread import EngineThread
+from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.figures import Figures
 from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
 from specdesk.tui.markdown.code_blocks import code_blocks
@@ -232,12 +232,14 @@ class ChatScreen(Screen[None]):
 
     def _conclude(self, error: SpecdeskError | None) -> None:
         """End the answer; a question that got none goes back to the prompt."""
-        unanswered = self._desk.conclude(error, stopped=self._state is State.STOPPING)
+        stopped = self._state in (State.STOPPING, State.LOADING)
+        unanswered = self._desk.conclude(error, stopped=stopped)
         prompt = self.query_one(Prompt)
         if unanswered is not None and not prompt.text:
             prompt.insert(unanswered)  # to be sent again, perhaps changed
         self._bookshelf.refresh(self._desk.chat_id)
-        self._enter(State.READY)
+        if self._state is not State.LOADING:
+            self._enter(State.READY)
 
     def keep(self) -> None:
         """Have the store keep what came of the answer under way, which nobody waits for any more."""
@@ -284,6 +286,11 @@ class ChatScreen(Screen[None]):
         if self._state is State.BROKEN:
             self._enter(State.LOADING)
             self._engine.reload()
+
+    def change_models(self, load: Load) -> None:
+        """Load other models; an answer under way ends first, and what came of it is kept."""
+        self._enter(State.LOADING)
+        self._engine.reload(load)
 
     def action_toggle_view(self) -> None:
         """Show answers as tokens, or as Markdown."""

@@ -1,0 +1,126 @@
+"""What there is to choose from: first pairs and targets, then drafts for a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.filesize import decimal
+
+from specdesk.errors import StorageError
+from specdesk.hub.artifacts import Pair
+from specdesk.hub.chosen import Chosen
+from specdesk.hub.library import LocalModel
+from specdesk.tui.model_entries import (
+    Entry,
+    Machine,
+    Section,
+    draft_entry,
+    may_draft,
+    model_entry,
+    no_draft_entry,
+    pair_entry,
+)
+
+_NOT_LOADABLE: Final = "Cannot be loaded"
+
+
+class Menu:
+    """Sections of entries. Models are added as they are found; what is asked of the disk is asked once."""
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        machine: Machine,
+        *,
+        running: Chosen | None = None,
+        tuned: str = "",
+        may_fetch: bool = True,
+    ) -> None:
+        """`running` is what runs now, `tuned` what of it runs otherwise than given."""
+        self.running = running
+        self._machine = machine
+        self._models: list[LocalModel] = []
+        self._differences: dict[tuple[Path, Path], str] = {}
+
+        def entry_of(pair: Pair) -> Entry:
+            return pair_entry(pair, machine, running=running, may_fetch=may_fetch, tuned=tuned)
+
+        self._pairs = [_or_refused(pair, entry_of) for pair in pairs]
+
+    @property
+    def free(self) -> str:
+        """What the models have to fit into."""
+        return f"{decimal(self._machine.free_bytes)} free"
+
+    def add(self, models: Sequence[LocalModel]) -> None:
+        """These were found."""
+        self._models += models
+
+    def know(self, target: LocalModel, draft: LocalModel, difference: str) -> None:
+        """Where the vocabularies of these two part."""
+        self._differences[target.path, draft.path] = difference
+
+    def is_known(self, target: LocalModel, draft: LocalModel) -> bool:
+        """Whether that is known."""
+        return (target.path, draft.path) in self._differences
+
+    def targets(self) -> list[Section]:
+        """Pairs, then single models."""
+        usable = sorted((model for model in self._models if not model.problem), key=_by_name)
+        broken = [model for model in self._models if model.problem]
+        return _filled(
+            Section("Recommended pairs", self._pairs),
+            Section("On this disk", [model_entry(model, self._machine) for model in usable]),
+            Section(_NOT_LOADABLE, [model_entry(model, self._machine) for model in broken]),
+        )
+
+    def drafts(self, target: LocalModel) -> list[Section]:
+        """Drafts for a target, the smallest first."""
+        usable = sorted((model for model in self._models if not model.problem), key=lambda model: model.size_bytes)
+        fitting = [model for model in usable if may_draft(target, model)]
+        others = [model for model in usable if not may_draft(target, model)]
+        return _filled(
+            Section("Drafts", [no_draft_entry(target, self._machine), *self._as_drafts(target, fitting)]),
+            Section("Cannot draft for it", self._as_drafts(target, others)),
+        )
+
+    def _as_drafts(self, target: LocalModel, drafts: Sequence[LocalModel]) -> list[Entry]:
+        return [
+            draft_entry(target, draft, self._machine, self._differences.get((target.path, draft.path)))
+            for draft in drafts
+        ]
+
+
+def matching(sections: Iterable[Section], text: str) -> list[Section]:
+    """The entries that hold a text in what they are called; sections without any are left out."""
+    wanted = text.strip().casefold()
+
+    def holds(entry: Entry) -> bool:
+        more = entry.details if entry.model is None else entry.model.path.name
+        return wanted in f"{entry.name}\n{entry.why}\n{more}".casefold()
+
+    return _filled(*(Section(section.title, list(filter(holds, section.entries))) for section in sections))
+
+
+def _or_refused(pair: Pair, entry_of: Callable[[Pair], Entry]) -> Entry:
+    try:
+        return entry_of(pair)
+    except StorageError as error:
+        return Entry(f"pair {pair.name}", pair.name, details=str(error), why=error.message, refusal=str(error))
+
+
+def _by_name(model: LocalModel) -> tuple[str, int]:
+    return model.name.casefold(), model.size_bytes
+
+
+def _filled(*sections: Section) -> list[Section]:
+    return [section for section in sections if section.entries]
+
+
+def key_of(chosen: Chosen | None) -> str | None:
+    """The key of an entry among the targets: a pair's, or the target's file."""
+    if chosen is None:
+        return None
+    return f"pair {chosen.pair}" if chosen.pair is not None else f"file {chosen.target}"

@@ -1,0 +1,148 @@
+"""Which models the chat runs: asks, has fetched what is missing, has them loaded, and remembers what worked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from textual.app import App
+
+from specdesk.engine.client import EngineInfo, StopFlag
+from specdesk.errors import SpecdeskError, StorageError
+from specdesk.hub.artifacts import Pair
+from specdesk.hub.chosen import Chosen, absent, remember
+from specdesk.hub.fit import free_memory
+from specdesk.hub.library import Library
+from specdesk.hub.on_disk import pair_paths
+from specdesk.tui.engine_thread import EngineLike, Load
+from specdesk.tui.menu import Menu
+from specdesk.tui.model_entries import Machine
+from specdesk.tui.model_shelf import ModelShelf
+from specdesk.tui.offer import offer_of
+from specdesk.tui.screens.fetch import FetchScreen, Outcome
+from specdesk.tui.screens.picker import PickerScreen
+
+
+class ModelChanges:
+    """The way from a wish to loaded models. One at a time; its methods are for the screen's thread."""
+
+    def __init__(
+        self,
+        app: App[None],
+        shelf: ModelShelf,
+        start: Callable[[Load], None],
+        change: Callable[[Load], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """`start` loads for the first time, `change` other models instead; `say` keeps a line for the user."""
+        self._app = app
+        self._shelf = shelf
+        self._start = start
+        self._change = change
+        self._say = say
+        self._library = Library(shelf.folder, shelf.files)
+        self._wanted = shelf.first
+        self._running: Chosen | None = None
+        self._tuned = ""
+        self._by_user = False
+        self._busy = False
+
+    # --- what is asked for
+
+    def begin(self) -> None:
+        """Load what was chosen for the start; if it has to be fetched, ask first."""
+        if self._shelf.note:
+            self._say(self._shelf.note)
+        self._run(self._begin)
+
+    def choose(self, failure: SpecdeskError | None = None) -> None:
+        """Let the user choose; `failure` is why the last choice did not load."""
+        self._run(partial(self._choose, failure))
+
+    # --- how it went
+
+    def loaded(self, info: EngineInfo) -> None:
+        """What was wanted runs."""
+        self._running = self._wanted
+        self._tuned = "" if info.tuned is None else info.tuned.words
+        if self._by_user:
+            try:
+                remember(self._running)
+            except OSError as error:
+                self._say(f"this choice cannot be kept for the next start: {error.strerror}")
+
+    def failed(self, error: SpecdeskError) -> None:
+        """It does not run; if the user has just chosen it, there is another choice."""
+        self._running = None
+        if self._by_user:
+            self.choose(error)
+
+    def lost(self) -> None:
+        """Nothing runs any more."""
+        self._running = None
+
+    # --- the way
+
+    def _run(self, way: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if not self._busy:
+            self._busy = True
+            self._app.run_worker(self._guarded(way), group="models")
+
+    async def _guarded(self, way: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await way()
+        finally:
+            self._busy = False
+
+    async def _begin(self) -> None:
+        brought = await self._brought(self._wanted, welcome=True)
+        if brought is not None and brought != self._wanted:
+            self._wanted, self._by_user = brought, True
+        self._start(self._load_of(self._wanted))
+
+    async def _choose(self, failure: SpecdeskError | None) -> None:
+        picked = await self._picked(failure)
+        brought = None if picked is None else await self._brought(picked, welcome=False)
+        if brought is not None and brought != self._running:
+            self._wanted, self._by_user, self._running = brought, True, None
+            self._change(self._load_of(brought))
+
+    async def _picked(self, failure: SpecdeskError | None = None) -> Chosen | None:
+        shelf = self._shelf
+        menu = Menu(
+            shelf.manifest.pairs,
+            Machine(free_memory(), shelf.n_ctx),
+            running=self._running,
+            tuned=self._tuned,
+            may_fetch=shelf.may_fetch,
+        )
+        at = self._running or (self._wanted if failure is not None else None)
+        return await self._app.push_screen_wait(PickerScreen(menu, self._library, at=at, failure=failure))
+
+    async def _brought(self, chosen: Chosen, *, welcome: bool) -> Chosen | None:
+        """The choice, or another one the user made instead, once its files are here; None if the user left it."""
+        while (pair := self._absent(chosen)) is not None:
+            offer, fetch = partial(offer_of, pair, self._shelf.n_ctx), partial(self._shelf.fetch, pair)
+            match await self._app.push_screen_wait(FetchScreen(offer, fetch, welcome=welcome)):
+                case Outcome.FETCHED:
+                    return chosen
+                case Outcome.LEFT:
+                    return None
+                case Outcome.OTHER:
+                    chosen = await self._picked() or chosen
+        return chosen
+
+    def _absent(self, chosen: Chosen) -> Pair | None:
+        try:
+            return absent(chosen, self._shelf.manifest)
+        except StorageError:  # loading will meet it too, and say it
+            return None
+
+    def _load_of(self, chosen: Chosen) -> Load:
+        def load(notify: Callable[[str], None], stop: StopFlag, progress: Callable[[str], None]) -> EngineLike:
+            if chosen.pair is not None:
+                pair_paths(self._shelf.manifest.pair(chosen.pair))  # which says how to get what is missing
+            return self._shelf.load_of(chosen)(notify, stop, progress)
+
+        return load

@@ -1,0 +1,195 @@
+"""What the picker lists: pairs, models, drafts for a model; for each its line, and more to read below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.filesize import decimal
+
+from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, Pair
+from specdesk.hub.chosen import Chosen, of_pair
+from specdesk.hub.fit import Fit, fit
+from specdesk.hub.library import LocalModel
+from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
+from specdesk.tui.fetch_words import memory
+
+_THIN: Final = 3.0
+"""A target smaller than so many drafts gains little: every draft token costs too much of a target pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the picker."""
+
+    key: str
+    """Tells it from the others."""
+    name: str
+    disk: str = ""
+    """What it takes on the disk, or has to be fetched."""
+    memory: str = ""
+    fit: Fit | None = None
+    details: str = ""
+    """To be read while it is pointed at."""
+    chosen: Chosen | None = None
+    """What is loaded when it is taken; None where more has to be asked, or it cannot be taken."""
+    model: LocalModel | None = None
+    """The file it is about."""
+    why: str = ""
+    """In short, why it cannot be taken; stands in the place of disk, memory and fit."""
+    refusal: str = ""
+    """The same at length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Entries that belong together."""
+
+    title: str
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the models are to fit into."""
+
+    free_bytes: int
+    n_ctx: int
+
+
+def pair_entry(pair: Pair, machine: Machine, *, running: Chosen | None, may_fetch: bool, tuned: str = "") -> Entry:
+    """A recommended pair. Raises StorageError where the disk does not say what is here."""
+    here = has_pair(pair)
+    to_fetch = sum(file.size_bytes for _, file in missing_of_pair(pair))
+    needed = pair.memory_bytes(machine.n_ctx)
+    runs = running is not None and running.pair == pair.name
+    notes = ("runs now" + (f"; tuned: {tuned}" if tuned else "")) if runs else ""
+    refusal = "" if here or may_fetch else f"{pair.name} is not on this disk, and --no-download forbids to fetch it"
+    return Entry(
+        key=f"pair {pair.name}",
+        name=pair.name,
+        disk="here" if here else f"{decimal(to_fetch)} to fetch",
+        memory=decimal(needed),
+        fit=fit(needed, machine.free_bytes),
+        details=_lines(
+            f"{pair.summary}{'; it ' + notes if notes else ''}",
+            *(_artifact(role, artifact) for role, artifact in zip(("target", "draft"), pair.artifacts, strict=True)),
+            memory(needed, machine.free_bytes, machine.n_ctx),
+            refusal,
+        ),
+        chosen=of_pair(pair),
+        why="not here; --no-download is set" if refusal else "",
+        refusal=refusal,
+    )
+
+
+def model_entry(model: LocalModel, machine: Machine) -> Entry:
+    """A model of this disk, as a target."""
+    if model.problem:
+        return Entry(
+            key=f"file {model.path}",
+            name=model.path.name,
+            details=_lines(f"{model.problem} ({decimal(model.size_bytes)})", str(model.path)),
+            model=model,
+            why=model.problem,
+            refusal=f"{model.path.name} cannot be loaded: {model.problem}",
+        )
+    needed = model.memory_bytes(machine.n_ctx) + BUFFER_BYTES
+    return Entry(
+        key=f"file {model.path}",
+        name=_named(model),
+        disk=decimal(model.size_bytes),
+        memory=decimal(needed),
+        fit=fit(needed, machine.free_bytes),
+        details=_lines(_facts(model), memory(needed, machine.free_bytes, machine.n_ctx), str(model.path)),
+        model=model,
+    )
+
+
+def no_draft_entry(target: LocalModel, machine: Machine) -> Entry:
+    """The target without a draft model."""
+    needed = target.memory_bytes(machine.n_ctx) + BUFFER_BYTES
+    return Entry(
+        key="no draft",
+        name="no draft model",
+        memory=decimal(needed),
+        fit=fit(needed, machine.free_bytes),
+        details=_lines(
+            "only what followed the last time the text went like this is drafted: that costs nothing, and pays where "
+            "much is repeated",
+            memory(needed, machine.free_bytes, machine.n_ctx),
+        ),
+        chosen=Chosen(None, target.path, None),
+    )
+
+
+def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, difference: str | None) -> Entry:
+    """A model of this disk as a draft for the target; `difference` is where their vocabularies part, if it is known."""
+    needed = target.memory_bytes(machine.n_ctx) + draft.memory_bytes(machine.n_ctx) + BUFFER_BYTES
+    verdict = "the same vocabulary; " + ratio(target.size_bytes, draft.size_bytes)
+    refusal = ""
+    if not may_draft(target, draft):
+        verdict = difference or "another vocabulary; the first token that differs is looked for …"
+        refusal = f"{draft.path.name} cannot draft for {target.path.name}: {verdict}"
+    return Entry(
+        key=f"file {draft.path}",
+        name=_named(draft),
+        disk=decimal(draft.size_bytes),
+        memory=decimal(needed),
+        fit=fit(needed, machine.free_bytes),
+        details=_lines(
+            refusal or verdict,
+            _facts(draft),
+            "" if refusal else memory(needed, machine.free_bytes, machine.n_ctx),
+            str(draft.path),
+        ),
+        chosen=None if refusal else Chosen(None, target.path, draft.path),
+        model=draft,
+        why=f"another vocabulary{_n_tokens(draft)}" if refusal else "",
+        refusal=refusal,
+    )
+
+
+def may_draft(target: LocalModel, draft: LocalModel) -> bool:
+    """Whether the headers say that both know the same tokens. The engine compares again, and more, when it loads."""
+    return (
+        target.header is not None and draft.header is not None and target.header.vocabulary == draft.header.vocabulary
+    )
+
+
+def ratio(target_bytes: int, draft_bytes: int) -> str:
+    """What the sizes of the two files promise."""
+    times = target_bytes / max(1, draft_bytes)
+    if round(times, 1) <= 1:
+        return "it is no smaller than the target, so drafting with it cannot save time"
+    words = f"the target is {times:.1f} times as large"
+    return f"{words}, so gains are small" if times < _THIN else words
+
+
+def _named(model: LocalModel) -> str:
+    quantization = "" if model.header is None else model.header.quantization
+    return f"{model.name} {quantization}" if quantization and quantization not in model.name else model.name
+
+
+def _facts(model: LocalModel) -> str:
+    header = model.header
+    if header is None:
+        return ""
+    vocabulary = "" if header.vocabulary is None else f"{header.vocabulary.n_used:,} tokens in its vocabulary"
+    context = f"trained for {header.n_ctx_train:,} tokens" if header.n_ctx_train else ""
+    return ", ".join(filter(None, (header.architecture, header.quantization, context, vocabulary)))
+
+
+def _n_tokens(model: LocalModel) -> str:
+    known = None if model.header is None else model.header.vocabulary
+    return "" if known is None else f" of {known.n_used:,} tokens"
+
+
+def _artifact(role: str, artifact: Artifact) -> str:
+    state = "to fetch" if missing_files(artifact) else "here"
+    return f"{role}: {artifact.files[0].path}, {decimal(artifact.size_bytes)}, {artifact.licence}, {state}"
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(filter(None, lines))

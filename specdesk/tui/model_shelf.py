@@ -1,0 +1,34 @@
+"""What the chat needs to know to run other models than those it was started with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from specdesk.hub.artifacts import Pair
+from specdesk.hub.chosen import Chosen
+from specdesk.hub.manifest import Manifest
+from specdesk.hub.report import Reporter
+from specdesk.hub.stopping import Stop
+from specdesk.tui.engine_thread import Load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelShelf:
+    """Which models there are to choose from, and how they are fetched and loaded."""
+
+    first: Chosen
+    """What is loaded at the start; a recommended pair may have to be fetched before."""
+    manifest: Manifest
+    load_of: Callable[[Chosen], Load]
+    fetch: Callable[[Pair, Reporter, Stop], object]
+    """Fetches a pair, as hub.fetch does."""
+    folder: Path
+    """Where models lie."""
+    files: tuple[Path, ...] = ()
+    """Further ones, wherever they lie."""
+    n_ctx: int
+    may_fetch: bool = True
+    note: str = ""
+    """What the user should know of the first choice."""

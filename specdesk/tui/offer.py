@@ -1,0 +1,77 @@
+"""A pair that may be fetched: what comes, where to, and what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from specdesk import paths
+from specdesk.hub.artifacts import Pair
+from specdesk.hub.fit import free_memory
+from specdesk.hub.landing import part_bytes
+from specdesk.hub.on_disk import file_path, is_present, missing_of_pair
+from specdesk.hub.room import Room, room_for
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFile:
+    """One file of it."""
+
+    role: str
+    """target or draft."""
+    name: str
+    repo: str
+    licence: str
+    size_bytes: int
+    here_bytes: int
+    """What of it has come already; all of it where it is complete."""
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is said before the first byte."""
+
+    name: str
+    summary: str
+    files: tuple[OfferedFile, ...]
+    destination: Path
+    room: Room | None
+    """None where the disk does not say."""
+    memory_bytes: int
+    free_memory_bytes: int
+    n_ctx: int
+
+    @property
+    def size_bytes(self) -> int:
+        """What is still to come."""
+        return sum(file.size_bytes - file.here_bytes for file in self.files)
+
+    @property
+    def here_bytes(self) -> int:
+        """What has come already of files that are not complete."""
+        return sum(file.here_bytes for file in self.files if not file.complete)
+
+
+def offer_of(pair: Pair, n_ctx: int) -> Offer:
+    """What fetching the pair means now. Raises StorageError where the disk does not say what is there."""
+    files = []
+    for role, artifact in zip(("target", "draft"), pair.artifacts, strict=True):
+        for file in artifact.files:
+            complete = is_present(artifact, file)
+            here = file.size_bytes if complete else min(part_bytes(file_path(artifact, file)), file.size_bytes)
+            files.append(OfferedFile(role, file.path, artifact.repo, artifact.licence, file.size_bytes, here, complete))
+    try:
+        room = room_for(missing_of_pair(pair), paths.models_dir())
+    except OSError:
+        room = None
+    return Offer(
+        pair.name,
+        pair.summary,
+        tuple(files),
+        paths.models_dir(),
+        room,
+        pair.memory_bytes(n_ctx),
+        free_memory(),
+        n_ctx,
+    )

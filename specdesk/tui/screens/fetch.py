@@ -1,0 +1,187 @@
+"""Asks whether a pair is to be fetched, and shows how that goes. The first screen of a new user."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum, auto
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import ProgressBar, Static
+
+from specdesk.errors import SpecdeskError, StorageError
+from specdesk.hub.report import Reporter
+from specdesk.hub.stopping import Stop
+from specdesk.tokenview import visible
+from specdesk.tui.fetch_thread import FetchProgress, FetchThread, FileProgress, Tally
+from specdesk.tui.fetch_words import going, kept, needs, offered
+from specdesk.tui.messages import FetchCrashed, FetchEnded
+from specdesk.tui.offer import Offer
+from specdesk.tui.widgets.fetch_row import FetchRow
+
+REPAINT_S = 1 / 10
+"""How often progress is shown."""
+
+WELCOME = (
+    "A chat with a language model on your own machine: a small model drafts, the big one checks every token, and the "
+    "text stays exactly the big one's."
+)
+
+
+class Outcome(Enum):
+    """How it ended."""
+
+    FETCHED = auto()
+    """Everything is here."""
+    LEFT = auto()
+    OTHER = auto()
+    """The user wants to choose another pair."""
+
+
+class Phase(Enum):
+    """What is going on, and which keys do something, in words for the user."""
+
+    OFFERED = "Enter downloads · O other models · Esc not now · Ctrl+Q quits"
+    FETCHING = "Esc stops, and keeps what has come"
+    STOPPING = "stopping …"
+    STOPPED = "Enter goes on · O other models · Esc not now · Ctrl+Q quits"
+    FAILED = "Enter tries again · O other models · Esc not now · Ctrl+Q quits"
+
+
+class FetchScreen(ModalScreen[Outcome]):
+    """Offers a pair, and fetches it when the user agrees."""
+
+    CSS_PATH = "fetch.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]  # noqa: RUF012 — Textual declares it so
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "fetch", "Download", id="fetch.go", tooltip="Download the pair, or go on with it."),
+        Binding("escape", "stop", "Stop", id="fetch.stop", tooltip="Stop the download, or leave it."),
+        Binding("o", "other", "Other models", id="fetch.other", tooltip="Choose other models."),
+        Binding("ctrl+c", "app.quit", id="fetch.quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, make_offer: Callable[[], Offer], fetch: Callable[[Reporter, Stop], object], *, welcome: bool = False
+    ) -> None:
+        """`make_offer` says what fetching means now, `fetch` does it. With `welcome` it says what this program is."""
+        super().__init__()
+        self._make_offer = make_offer
+        self._fetch = fetch
+        self._welcome = welcome
+        self._offer = make_offer()
+        self._phase = Phase.OFFERED
+        self._thread: FetchThread | None = None
+        self._tally: Tally | None = None
+
+    def compose(self) -> ComposeResult:
+        """What it is, each file, the sum of them, and the keys."""
+        offer = self._offer
+        with VerticalScroll():
+            yield Static("specdesk" if self._welcome else "Download", id="title")
+            if self._welcome:
+                yield Static(WELCOME, id="welcome")
+            yield Static(visible(offered(offer)), id="what", markup=False)
+            with Vertical(id="files"):
+                for file in offer.files:
+                    yield FetchRow(file)
+            yield Static(id="needs", markup=False)
+            yield ProgressBar(show_eta=False, id="total")
+            yield Static(id="progress", markup=False)
+            yield Static(id="notices", markup=False)
+            yield Static(id="error", markup=False)
+        yield Static(id="keys")
+
+    def on_mount(self) -> None:
+        """Ask first."""
+        self.set_class(self._welcome, "-welcome")
+        self.set_class(self.app.no_color, "-no-color")
+        self.set_interval(REPAINT_S, self._repaint)
+        self._enter(Phase.OFFERED)
+
+    async def on_unmount(self) -> None:
+        """Leave nothing running."""
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.close)
+
+    # --- what the user asks
+
+    def action_fetch(self) -> None:
+        """Begin, or go on."""
+        if self._phase in (Phase.FETCHING, Phase.STOPPING):
+            return
+        self._look()
+        self._tally = Tally()
+        self._thread = FetchThread(self._fetch, self._tally, self.post_message)
+        self._enter(Phase.FETCHING)
+        self._thread.start()
+
+    def action_stop(self) -> None:
+        """Stop what is under way; without that, leave."""
+        if self._phase is Phase.FETCHING and self._thread is not None:
+            self._enter(Phase.STOPPING)
+            self._thread.stop()
+        elif self._phase is not Phase.STOPPING:
+            self.dismiss(Outcome.LEFT)
+
+    def action_other(self) -> None:
+        """Have other models chosen."""
+        if self._phase not in (Phase.FETCHING, Phase.STOPPING):
+            self.dismiss(Outcome.OTHER)
+
+    # --- how it goes
+
+    def on_fetch_ended(self, message: FetchEnded) -> None:
+        """Done, or why not."""
+        message.stop()
+        self._repaint()
+        if message.error is not None:
+            self._enter(Phase.FAILED, message.error)
+        elif message.stopped:
+            self._enter(Phase.STOPPED)
+        else:
+            self.dismiss(Outcome.FETCHED)
+
+    def on_fetch_crashed(self, message: FetchCrashed) -> None:
+        """A bug: it ends the app with its traceback."""
+        raise message.error
+
+    def _repaint(self) -> None:
+        if self._tally is None or self._phase not in (Phase.FETCHING, Phase.STOPPING):
+            return
+        self._show(self._tally.now)
+
+    def _show(self, progress: FetchProgress) -> None:
+        under_way = next(reversed(progress.files), None)
+        arrived = 0
+        for row, file in zip(self.query(FetchRow), self._offer.files, strict=True):
+            here = progress.files.get(file.name, FileProgress(file.here_bytes, file.complete))
+            arrived += 0 if file.complete else here.arrived_bytes
+            row.show(here, under_way=file.name == under_way)
+        size = sum(file.size_bytes for file in self._offer.files if not file.complete)
+        bar = self.query_one("#total", ProgressBar)
+        bar.update(total=size, progress=arrived)
+        self.query_one("#progress", Static).update(going(progress, arrived, size))
+        self.query_one("#notices", Static).update(visible("\n".join(progress.notices)))
+
+    def _look(self) -> None:
+        with suppress(StorageError):  # the fetch will meet it too, and say it
+            self._offer = self._make_offer()
+
+    def _enter(self, phase: Phase, error: SpecdeskError | None = None) -> None:
+        self._phase = phase
+        self._look()
+        self.query_one("#needs", Static).update(visible(needs(self._offer)))
+        self.query_one("#total").display = phase is not Phase.OFFERED
+        self.set_class(phase is Phase.OFFERED, "-offered")
+        if phase in (Phase.STOPPED, Phase.FAILED):
+            self.query_one("#progress", Static).update(kept(self._offer))
+        shown = self.query_one("#error", Static)
+        shown.display = error is not None
+        if error is not None:
+            shown.update(visible("\n".join(filter(None, (f"error: {error.message}", error.hint)))))
+        self.query_one("#keys", Static).update(phase.value)

@@ -1,0 +1,197 @@
+"""Chooses which models run: a recommended pair, or files of this disk as target and draft."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar, Final
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.worker import get_current_worker
+
+from specdesk.core.interrupted import Interrupted
+from specdesk.errors import SpecdeskError
+from specdesk.hub.chosen import Chosen
+from specdesk.hub.library import Library, LocalModel, difference
+from specdesk.tokenview import visible
+from specdesk.tui.menu import Menu, key_of, matching
+from specdesk.tui.messages import ModelsFound, VocabulariesPart
+from specdesk.tui.model_entries import Entry
+from specdesk.tui.widgets.model_list import ModelList
+
+_EACH_S: Final = 0.1
+"""How often what is found on the disk is shown."""
+
+
+class PickerScreen(ModalScreen[Chosen | None]):
+    """Lists what there is. The result may have to be fetched first; None if the user leaves everything as it is."""
+
+    CSS_PATH = "picker.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]  # noqa: RUF012 — Textual declares it so
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "point('cursor_up')", id="picker.up", show=False),
+        Binding("down", "point('cursor_down')", id="picker.down", show=False),
+        Binding("pageup", "point('page_up')", id="picker.page_up", show=False),
+        Binding("pagedown", "point('page_down')", id="picker.page_down", show=False),
+        Binding("escape", "leave", "Back", id="picker.leave", tooltip="Go back; the models stay as they are."),
+        Binding("ctrl+c", "app.quit", id="picker.quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, menu: Menu, library: Library, *, at: Chosen | None = None, failure: SpecdeskError | None = None
+    ) -> None:
+        """`at` is what to point at first, `failure` why the last choice did not load."""
+        super().__init__()
+        self._menu = menu
+        self._library = library
+        self._at = key_of(at)
+        self._failure = failure
+        self._target: LocalModel | None = None
+        self._refused: str | None = None
+        self._n_found = 0
+
+    def compose(self) -> ComposeResult:
+        """Title, filter, list, and what there is to say of the entry that is pointed at."""
+        with Vertical():
+            yield Static(id="title", markup=False)
+            yield Static(id="failure", markup=False)
+            yield Input(placeholder="Type to filter", compact=True)
+            yield ModelList()
+            yield Static(id="details", markup=False)
+        yield Static(id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Show what is known, and look for more."""
+        self.set_class(self.app.no_color, "-no-color")
+        self.query_one(Input).focus()
+        self._say_failure("" if self._failure is None else f"error: {self._failure.message}\n{self._failure.hint}")
+        self._show()
+        self.query_one(ModelList).border_subtitle = "looking …"
+        self._scan()
+
+    # --- finding out
+
+    @work(thread=True, group="scan", exclusive=True)
+    def _scan(self) -> None:
+        found: list[LocalModel] = []
+        shown_s = time.monotonic()
+        try:
+            for model in self._library.models(get_current_worker().cancelled_event):
+                found.append(model)
+                if time.monotonic() - shown_s >= _EACH_S:
+                    self.post_message(ModelsFound(tuple(found), done=False))
+                    found.clear()
+                    shown_s = time.monotonic()
+        except Interrupted:
+            return
+        self.post_message(ModelsFound(tuple(found), done=True))
+
+    @work(thread=True, group="difference", exclusive=True)
+    def _part(self, target: LocalModel, draft: LocalModel) -> None:
+        self.post_message(VocabulariesPart(target, draft, difference(target, draft)))
+
+    def on_models_found(self, message: ModelsFound) -> None:
+        """List them too."""
+        message.stop()
+        self._menu.add(message.models)
+        self._n_found += len(message.models)
+        self.query_one(ModelList).border_subtitle = "" if message.done else f"looking … {self._n_found} files"
+        self._show()
+
+    def on_vocabularies_part(self, message: VocabulariesPart) -> None:
+        """Say it."""
+        message.stop()
+        self._menu.know(message.target, message.draft, message.difference)
+        self._show()
+        refused = self.query_one(ModelList).entry(self._refused)
+        if refused is not None and self._target is message.target:
+            self._say_failure(refused.refusal)
+
+    # --- choosing
+
+    @on(Input.Changed)
+    def filter(self) -> None:
+        """List what holds the text."""
+        self._show()
+
+    @on(Input.Submitted)
+    def take_pointed(self) -> None:
+        """Take what is pointed at."""
+        entry = self.query_one(ModelList).pointed
+        if entry is not None:
+            self._take(entry)
+
+    @on(OptionList.OptionSelected)
+    def take_clicked(self, event: OptionList.OptionSelected) -> None:
+        """Take what was clicked."""
+        entry = self.query_one(ModelList).entry(event.option.id)
+        if entry is not None:
+            self._take(entry)
+
+    @on(OptionList.OptionHighlighted)
+    def tell(self, event: OptionList.OptionHighlighted) -> None:
+        """Tell more of an entry."""
+        entry = self.query_one(ModelList).entry(event.option.id)
+        if entry is None:
+            return
+        self.query_one("#details", Static).update(visible(entry.details))
+        target, draft = self._target, entry.model
+        if target is not None and draft is not None and entry.refusal and not self._menu.is_known(target, draft):
+            self._part(target, draft)
+
+    def action_point(self, where: str) -> None:
+        """Move in the list, while the filter keeps the focus."""
+        self._at = None
+        getattr(self.query_one(ModelList), f"action_{where}")()
+
+    def action_leave(self) -> None:
+        """Give up the filter, then the target, then everything."""
+        filtered = self.query_one(Input)
+        if filtered.value:
+            filtered.clear()
+        elif self._target is not None:
+            self._at = f"file {self._target.path}"
+            self._target = self._refused = None
+            self._say_failure("")
+            self._show()
+        else:
+            self.dismiss(None)
+
+    def _take(self, entry: Entry) -> None:
+        if entry.refusal:
+            self._refused = entry.key
+            self._say_failure(entry.refusal)
+        elif entry.chosen is not None:
+            self.dismiss(entry.chosen)
+        elif entry.model is not None:
+            self._target = entry.model
+            self._refused = None
+            self._at = "no draft"
+            self._say_failure("")
+            self.query_one(Input).clear()
+            self._show()
+
+    # --- showing
+
+    def _show(self) -> None:
+        target = self._target
+        sections = self._menu.targets() if target is None else self._menu.drafts(target)
+        title = "Models" if target is None else f"A draft for {target.name}"
+        keys = "↑↓ and Enter choose · Esc leaves all as it is" if target is None else "Enter loads it · Esc goes back"
+        self.query_one("#title", Static).update(visible(title))
+        self.query_one("#keys", Static).update(keys)
+        listed = matching(sections, self.query_one(Input).value)
+        models = self.query_one(ModelList)
+        current = key_of(self._menu.running) if target is None else None
+        models.show(listed, at=self._at, current=current, free=self._menu.free)
+        if models.pointed is None:
+            self.query_one("#details", Static).update("nothing holds that text")
+
+    def _say_failure(self, text: str) -> None:
+        shown = self.query_one("#failure", Static)
+        shown.update(visible(text.strip()))
+        shown.display = bool(text)

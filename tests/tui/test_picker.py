@@ -1,0 +1,360 @@
+"""Choosing which models run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from specdesk import paths
+from specdesk.errors import ModelError
+from specdesk.hub.chosen import Chosen, of_pair, remembered
+from specdesk.hub.gguf_header import GgufHeader, read_header
+from specdesk.hub.manifest import Manifest
+from specdesk.store.chat_store import ChatStore
+from specdesk.store.values import State as Kept
+from specdesk.tui.screens.fetch import FetchScreen
+from specdesk.tui.screens.picker import PickerScreen
+from specdesk.tui.state import State
+from specdesk.tui.widgets.prompt import Prompt
+from tests.tiny.gguf_stubs import WORDS, write_stub
+from tests.tui.models import OTHER, SMALL, ModelsChat, put
+from tests.tui.scripted import PATIENCE_S, step
+
+MANIFEST = Manifest(SMALL.name, (), (SMALL, OTHER))
+WIDTHS = pytest.mark.parametrize("width", [40, 80, 120])
+
+
+@pytest.fixture
+def folder() -> Path:
+    """Where models lie, with the small pair in it."""
+    put(SMALL)
+    return paths.models_dir()
+
+
+def key(path: Path) -> str:
+    return f"file {path}"
+
+
+async def test_a_pair_that_is_here_is_loaded(store: ChatStore, folder: Path) -> None:
+    put(OTHER)
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        assert "▸ small" in see.text
+        await see.point_at("pair other")
+        await see.says("two more", "Own [/x], here", "free")
+        await see.press("enter")
+        await see.until(lambda: len(chat.loads) == 2, "the load")
+        await see.until_state(State.READY)
+    assert chat.loads == [of_pair(SMALL), of_pair(OTHER)]
+    assert remembered(MANIFEST) == of_pair(OTHER)
+
+
+async def test_a_target_is_loaded_with_a_draft_or_alone(store: ChatStore, folder: Path) -> None:
+    target, draft = write_stub(folder / "t.gguf", "The Target"), write_stub(folder / "d.gguf", "The Draft")
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at(key(target))
+        await see.says("llama, Q4_K_M, trained for 4,096 tokens, 6 tokens in its vocabulary")
+        await see.press("enter")
+        await see.says("A draft for The Target", "no draft model")
+        await see.point_at(key(draft))
+        await see.says("the same vocabulary; it is no smaller than the target")
+        await see.press("enter")
+        await see.until(lambda: len(chat.loads) == 2, "the load")
+        await see.until_state(State.READY)
+        await see.open_picker()
+        assert see.list.pointed_key == key(target)
+        await see.press("enter")
+        await see.says("only what followed the last time")
+        await see.press("enter")
+        await see.until(lambda: len(chat.loads) == 3, "the load")
+        await see.until_state(State.READY)
+    assert chat.loads[1:] == [Chosen(None, target, draft), Chosen(None, target, None)]
+
+
+async def test_an_answer_under_way_is_stopped_and_kept_first(store: ChatStore, folder: Path) -> None:
+    put(OTHER)
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        see.chat.query_one(Prompt).insert("go")
+        await see.press("enter")
+        await see.until(lambda: bool(chat.engines[0].asked), "the question")
+        chat.engines[0].feed(step(["half"], " an answer"))
+        await see.says("half an answer")
+        await see.open_picker()
+        await see.point_at("pair other")
+        await see.press("enter")
+        await see.until(lambda: len(chat.engines) == 2, "the load")
+        await see.until_state(State.READY)
+        assert "half an answer" in see.text
+        assert chat.engines[0].stopped
+        assert chat.engines[0].closed
+    (kept,) = store.chats()
+    answer = store.conversation(kept.id)[-1]
+    assert (answer.text, answer.state) == ("half an answer", Kept.STOPPED)
+
+
+async def test_a_draft_with_other_tokens_is_refused_by_its_first_one(store: ChatStore, folder: Path) -> None:
+    target = write_stub(folder / "t.gguf", "The Target")
+    draft = write_stub(folder / "d.gguf", "The Draft", words=[*WORDS[:4], "[/b]", "c"])
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at(key(target))
+        await see.press("enter")
+        await see.says("Cannot draft for it", "another vocabulary of 6 tokens")
+        await see.point_at(key(draft))
+        await see.press("enter")
+        await see.says("d.gguf cannot draft for t.gguf: token 4 is '[/b]' in the draft and 'b' in the target")
+        await see.press("escape", "escape")
+        await see.until_state(State.READY)
+    assert chat.loads == [of_pair(SMALL)]
+
+
+async def test_a_failed_load_says_why_and_lets_one_choose_again(store: ChatStore, folder: Path) -> None:
+    target = write_stub(folder / "t.gguf", "The Target")
+    refusal = ModelError("d.gguf cannot draft for t.gguf: token 17 is '[/x' in the draft", "take another [b + 1 draft")
+    chat = ModelsChat(store, errors={target: refusal})
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at(key(target))
+        await see.press("enter", "enter")
+        await see.says("error: d.gguf cannot draft for t.gguf: token 17 is '[/x' in the draft", "take another [b + 1")
+        await see.until(lambda: see.list.pointed_key == key(target), "the choice that failed")
+        assert remembered(MANIFEST) is None
+        await see.press("enter", "enter")
+        await see.until_state(State.READY)
+        assert chat.loads == [of_pair(SMALL), Chosen(None, target, None), Chosen(None, target, None)]
+    assert remembered(MANIFEST) == Chosen(None, target, None)
+    assert see.app.load_error is None
+
+
+async def test_without_another_choice_the_failure_stays(store: ChatStore, folder: Path) -> None:
+    target = write_stub(folder / "t.gguf")
+    error = ModelError("it does not load")
+    chat = ModelsChat(store, errors={target: error})
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at(key(target))
+        await see.press("enter", "enter")
+        await see.says("error: it does not load")
+        await see.press("escape")
+        await see.until_state(State.BROKEN)
+    assert see.app.load_error is error
+
+
+async def test_leaving_changes_nothing(store: ChatStore, folder: Path) -> None:
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.press("escape")
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.press("enter")  # what runs already
+        await see.until_state(State.READY)
+    assert len(chat.loads) == 1
+    assert remembered(MANIFEST) is None
+
+
+async def test_typing_filters_and_esc_takes_that_back(store: ChatStore, folder: Path) -> None:
+    write_stub(folder / "needle.gguf", "Something")
+    async with ModelsChat(store).run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.press(*"NEEDLE")
+        await see.until(lambda: "small" not in see.text, "the filter")
+        assert see.list.pointed is not None
+        assert see.list.pointed.name == "Something Q4_K_M"
+        await see.press(*"xyz")
+        await see.says("nothing holds that text")
+        await see.press("enter")
+        await see.press("escape")
+        await see.says("Recommended pairs")
+        assert see.app.screen.query_one(Input).value == ""
+
+
+async def test_a_pair_that_is_not_here_goes_to_the_download(store: ChatStore, folder: Path) -> None:
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at("pair other")
+        assert "20.5 kB to fetch" in see.text
+        await see.press("enter")
+        await see.says("The recommended pair other is not on this disk yet")
+        assert isinstance(see.app.screen, FetchScreen)
+        await see.press("o")
+        await see.says("Recommended pairs")
+        await see.press("escape")
+        await see.says("The recommended pair other is not on this disk yet")
+        await see.press("escape")
+        await see.until_state(State.READY)
+    assert len(chat.loads) == 1
+
+
+async def test_no_download_is_said_and_kept(store: ChatStore, folder: Path) -> None:
+    async with ModelsChat(store, may_fetch=False).run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at("pair other")
+        await see.press("enter")
+        await see.says("other is not on this disk, and --no-download forbids to fetch it")
+        assert isinstance(see.app.screen, PickerScreen)
+
+
+async def test_files_of_the_command_line_are_listed_wherever_they_lie(
+    store: ChatStore, folder: Path, tmp_path: Path
+) -> None:
+    target = write_stub(tmp_path / "elsewhere" / "t.gguf", "Elsewhere")
+    chat = ModelsChat(store, first=Chosen(None, target, None), files=[target])
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        assert "▸ Elsewhere" in see.text
+        assert see.list.pointed_key == key(target)
+
+
+@pytest.mark.parametrize("name", ["[/", "[red]", "[b + 1", "[@click=app.quit]x[/]"])
+@WIDTHS
+async def test_names_are_no_markup(store: ChatStore, folder: Path, name: str, width: int) -> None:
+    path = write_stub(folder / f"{name.replace('/', '')}.gguf", name)
+    (folder / f"bad {name.replace('/', '')}.gguf").write_bytes(b"no model")
+    async with ModelsChat(store).run(size=(width, 30)) as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        assert name[:10] in see.text
+        assert f"bad {name.replace('/', '')[:6]}" in see.text
+        await see.point_at(key(path))
+        await see.pilot.click("#details", offset=(1, 0))
+        await see.press("enter")
+        await see.says("A draft for", name[:10])
+        assert see.app.is_running
+
+
+@WIDTHS
+async def test_every_width_shows_names_sizes_and_fit_within_the_border(
+    store: ChatStore, folder: Path, width: int
+) -> None:
+    write_stub(folder / "wide.gguf", "日本語のモデル👩‍👩‍👧‍👦 with a name that is much too long for any column")
+    async with ModelsChat(store).run(size=(width, 30)) as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        lines = see.text.splitlines()
+        (other,) = (line for line in lines if "other" in line)
+        assert "20.5 kB" in other
+        assert "fits" in other
+        (wide,) = (line for line in lines if "日本語" in line)
+        assert "…" in wide
+        assert "fits" in wide
+        if width > 40:
+            assert len({line.count("│") for line in (other, wide)}) == 1
+
+
+async def test_many_models_some_damaged_do_not_delay_the_list(
+    store: ChatStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """300 stubs, 5 damaged, 1 unreadable."""
+    first = write_stub(folder / "many" / "m000.gguf", "Model 000").read_bytes()
+    for number in range(1, 300):
+        content = first.replace(b"Model 000", f"Model {number:03}".encode())
+        (folder / "many" / f"m{number:03}.gguf").write_bytes(content)
+    for number in range(5):
+        (folder / "many" / f"damaged{number}.gguf").write_bytes(first[: 20 + number])
+    locked = folder / "many" / "locked.gguf"
+    locked.write_bytes(first)
+    opened = Path.open
+
+    def guarded(self: Path, *args: object, **kwargs: object) -> object:
+        if self == locked:
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, *args, **kwargs)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", guarded)
+    async with ModelsChat(store).run() as see:
+        await see.until_state(State.READY)
+        began_s = time.monotonic()
+        await see.press("ctrl+o")
+        await see.until(lambda: "qwen" in see.text or "Recommended pairs" in see.text, "the first paint")
+        assert time.monotonic() - began_s < 1.5
+        await see.until(lambda: "looking" not in see.text and see.list.option_count > 300, "the end of the search")
+        await see.press(*"damaged")
+        await see.says("Cannot be loaded", "damaged4.gguf it is cut off inside its header, or damaged")
+        await see.press("escape", *"locked")
+        await see.says("locked.gguf it cannot be read: Permission denied")
+        await see.press("enter")
+        await see.says("locked.gguf cannot be loaded: it cannot be read: Permission denied")
+        await see.press("escape", *"Model 299")
+        await see.until(lambda: "Model 299" in see.text and "Model 298" not in see.text, "the last model")
+
+
+async def test_the_list_is_there_before_the_disk_has_answered(
+    store: ChatStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_stub(folder / "a.gguf", "Slow")
+    may_read = threading.Event()
+
+    def slow(path: Path) -> GgufHeader:
+        may_read.wait(PATIENCE_S)
+        return read_header(path)
+
+    monkeypatch.setattr("specdesk.hub.library.read_header", slow)
+    async with ModelsChat(store).run() as see:
+        await see.until_state(State.READY)
+        await see.press("ctrl+o")
+        await see.says("Recommended pairs", "looking")
+        await see.press("down")
+        assert see.list.pointed_key == "pair other"
+        may_read.set()
+        await see.says("Slow")
+        assert see.list.pointed_key == "pair other"
+
+
+async def test_leaving_ends_the_search(store: ChatStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        write_stub(folder / f"{number}.gguf")
+    may_read, read = threading.Event(), []
+
+    def slow(path: Path) -> GgufHeader:
+        read.append(path)
+        may_read.wait(PATIENCE_S)
+        return read_header(path)
+
+    monkeypatch.setattr("specdesk.hub.library.read_header", slow)
+    async with ModelsChat(store).run() as see:
+        await see.until_state(State.READY)
+        await see.press("ctrl+o")
+        await see.until(lambda: bool(read), "the search")
+        await see.press("escape")
+        await see.until_state(State.READY)
+        may_read.set()
+        await see.app.workers.wait_for_complete()
+    assert len(read) == 1
+
+
+async def test_the_command_palette_has_it(store: ChatStore, folder: Path) -> None:
+    async with ModelsChat(store).run() as see:
+        await see.until_state(State.READY)
+        assert "Models" in [command.title for command in see.app.get_system_commands(see.app.screen)]
+        await see.press("ctrl+p")
+        await see.pilot.pause()
+        await see.press(*"Models")
+        await see.says("Choose which models run")
+
+
+async def test_a_note_of_the_first_choice_is_kept_in_the_chat(store: ChatStore, folder: Path) -> None:
+    async with ModelsChat(store, note="the models chosen last time are [/gone]").run() as see:
+        await see.until_state(State.READY)
+        await see.says("note: the models chosen last time are [/gone]")
