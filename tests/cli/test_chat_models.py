@@ -89,7 +89,7 @@ def test_other_models_are_loaded_while_it_runs(start: Start, tiny_pair: TinyPair
     chat.type(SEND)
     chat.see("A draft for tiny draft")
     chat.type(SEND)
-    chat.see("Enter sends")
+    chat.see(lambda screen: "Enter sends" in screen and "specdesk   tiny draft" in screen)
     chat.type("Hello" + SEND)
     chat.see("60 tokens")
     chat.type(QUIT)
