@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -133,24 +134,22 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it is there.")] = False,
 ) -> None:
     """Write a chat as Markdown or JSON."""
-    from specdesk.cli.chats_output import json_text, print_text, write_file
+    from specdesk.cli.chats_output import print_text
     from specdesk.cli.chosen_chat import chosen_chat
-    from specdesk.store.markdown import markdown_of
+    from specdesk.store.exchange import exported, wants_json, write_file
 
-    by_name = Format.JSON if output is not None and output.suffix == ".json" else Format.MD
+    by_name = Format.JSON if output is not None and wants_json(output) else Format.MD
     with _store() as store:
-        found = chosen_chat(store, chat)
-        if (format_ or by_name) is Format.JSON:
-            text, n_left_out = json_text(store.export(found.id)), 0
-        else:
-            conversation = store.conversation(found.id)
-            text, n_left_out = markdown_of(found, conversation), found.n_messages - len(conversation)
+        taken = exported(store, chosen_chat(store, chat), as_json=(format_ or by_name) is Format.JSON)
     if output is None:
-        print_text(text)
+        print_text(taken.text)
     else:
-        write_file(output, text, force=force)
-    if n_left_out:
-        say(f"messages of other branches, left out: {n_left_out}; --format json has them")
+        try:
+            write_file(output, taken.text, overwrite=force)
+        except FileExistsError as error:
+            raise UsageError(f"{output} is there already", "--force overwrites it") from error
+    if taken.n_left_out:
+        say(f"messages of other branches, left out: {taken.n_left_out}; --format json has them")
 
 
 def import_(
@@ -159,15 +158,13 @@ def import_(
     ],
 ) -> None:
     """Keep a chat that was exported as JSON, with branches, settings and traces. It is a new chat every time."""
-    from specdesk.cli.chats_output import print_text, read_file
+    from specdesk.cli.chats_output import print_text
+    from specdesk.store.exchange import bring_in, read_file
 
-    data = read_file(file)
+    data = read_file(file, sys.stdin.buffer)
     with _store() as store:
-        try:
-            kept = store.import_chat(data)
-        except UsageError as error:
-            raise UsageError(f"{file}: {error.message}", error.hint) from error
-        twins = [chat.id for chat in store.chats() if chat.created == kept.created and chat.id != kept.id]
+        imported = bring_in(store, str(file), data)
+    kept, twins = imported.chat, imported.twins
     print_text(f"{kept.id}\n")
     beside = f", beside chat {', '.join(map(str, twins))}, which began at the same moment" if twins else ""
     say(f"imported as chat {kept.id}{beside}: {kept.title}")

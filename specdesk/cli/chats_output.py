@@ -1,25 +1,20 @@
-"""Chats on standard output and in files. On a terminal nothing that was said drives it."""
+"""Chats on standard output. On a terminal nothing that was said drives it."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from specdesk.cli.console import ColorWhen, styled_console
-from specdesk.errors import StorageError, UsageError
 from specdesk.store.values import Chat, ChatMessage, Hit
 from specdesk.tokenview import visible
 
-_MOST_BYTES = 10**9
-"""Far more than any chat has; /dev/zero has no end."""
 _FOUND_STYLE = "bold reverse"
 
 
@@ -62,30 +57,6 @@ def json_text(values: object) -> str:
 def conversation_record(chat: Chat, conversation: Sequence[ChatMessage]) -> dict[str, Any]:
     """The chat with the messages that are shown."""
     return {**asdict(chat), "messages": conversation}
-
-
-def write_file(path: Path, text: str, *, force: bool) -> None:
-    """Write a file of its own. Raises UsageError if there is one and it is not to be overwritten, StorageError."""
-    try:
-        # Bytes, so that every line ends as it was written.
-        with path.open("wb" if force else "xb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-    except FileExistsError as error:
-        raise UsageError(f"{path} is there already", "--force overwrites it") from error
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def read_file(path: Path) -> bytes:
-    """All of it; - is standard input. Raises UsageError if it cannot be read."""
-    try:
-        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    if len(data) > _MOST_BYTES:
-        raise UsageError(f"{path} has more than {_MOST_BYTES // 10**9} GB: it is no chat")
-    return data
 
 
 def _plain(value: Any) -> Any:
