@@ -22,13 +22,29 @@ _TITLE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One request to the engine: the conversation so far, with the user's turn or the begun answer last."""
+class Request:
+    """What the engine is asked: the conversation so far, with the user's turn or the begun answer last."""
 
     messages: tuple[Message, ...]
     options: AnswerOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Request):
+    """A request whose answer is kept."""
+
     answer_id: int
     """Where the store keeps the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question stands in a chat, or is to stand."""
+
+    parent: int | None
+    """The answer it is behind; None at the beginning."""
+    question_id: int | None = None
+    """None while the chat does not have it."""
 
 
 class Conversation:
@@ -53,10 +69,8 @@ class Conversation:
 
     def ask(self, text: str, options: ChatOptions, info: EngineInfo) -> Question:
         """A question behind what was said. One that got no answer before is left in a branch of its own."""
-        if self.chat_id is None:
-            self.chat_id = self._store.create_chat(title_of(text), options.system).id
         said = heard(self.turns)
-        question = self._store.add_question(self.chat_id, said[-1].id if said else None, text)
+        question = self._store.add_question(self._begun(text, options.system), said[-1].id if said else None, text)
         return self._answered(question, options, info)
 
     def ask_instead(self, question: ChatMessage, text: str, options: ChatOptions, info: EngineInfo) -> Question:
@@ -76,6 +90,26 @@ class Conversation:
         asked = self._asked(options)
         self._writing = _Writing(answer.id, info, self._clock())
         return Question(self._messages(self.turns), asked, answer.id)
+
+    def aside(self, before: list[ChatMessage], text: str, options: ChatOptions) -> Request:
+        """What would be asked for an answer to `text` behind these turns. Nothing of it is kept."""
+        said = self._messages(before)
+        if self.chat_id is None and options.system is not None:
+            said = (Message("system", options.system),)
+        return Request((*said, Message("user", text)), self._asked(options))
+
+    def keep_aside(
+        self, place: Place, request: Request, info: EngineInfo, events: Iterable[Event], error: SpecdeskError | None
+    ) -> None:
+        """Keep what came of such a request, whole or not, in its place; it is shown from now on."""
+        question_id = place.question_id
+        if question_id is None:
+            text = request.messages[-1].content
+            system = next((message.content for message in request.messages if message.role == "system"), None)
+            question_id = self._store.add_question(self._begun(text, system), place.parent, text)
+        self._begin(question_id, request.options, info)
+        self.add(events)
+        self.finish(error)
 
     def add(self, events: Iterable[Event]) -> None:
         """Take what the answer brings; it is kept at most so often."""
@@ -111,12 +145,23 @@ class Conversation:
         }
         self._store.finish(writing.answer_id, state, stats, None if error is None else str(error))
 
+    def _begun(self, text: str, system: str | None) -> int:
+        """The chat, which its first question makes."""
+        if self.chat_id is None:
+            self.chat_id = self._store.create_chat(title_of(text), system).id
+        return self.chat_id
+
     def _answered(self, question_id: int, options: ChatOptions, info: EngineInfo) -> Question:
         asked = self._asked(options)
+        answer_id = self._begin(question_id, asked, info)
+        return Question(self._messages(self.turns[:-1]), asked, answer_id)
+
+    def _begin(self, question_id: int, asked: AnswerOptions, info: EngineInfo) -> int:
+        """Open an answer for writing."""
         models = {"target": asdict(info.target), "draft": None if info.draft is None else asdict(info.draft)}
         answer_id = self._store.begin_answer(question_id, settings_record(info, asked), models)
         self._writing = _Writing(answer_id, info, self._clock())
-        return Question(self._messages(self.turns[:-1]), asked, answer_id)
+        return answer_id
 
     def _asked(self, options: ChatOptions) -> AnswerOptions:
         """Each answer of a chat has a number of its own, in whatever branch: with one seed they differ by it."""

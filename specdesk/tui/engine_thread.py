@@ -14,7 +14,7 @@ from specdesk.core.events import Event
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message, StopFlag
 from specdesk.errors import EngineDiedError, SpecdeskError
-from specdesk.tui.conversation import Question
+from specdesk.tui.conversation import Request
 from specdesk.tui.messages import (
     AnswerFailed,
     EngineCrashed,
@@ -56,17 +56,30 @@ class _Reload:
     """Load anew."""
 
 
+Post = Callable[[textual.message.Message], bool]
+"""May be called from another thread; False from it means that nobody listens any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Answer a request."""
+
+    request: Request
+    post: Post | None
+    """Who is told of the answer; None: who is told of everything."""
+
+
 class EngineThread:
     """Runs an engine beside the screen. Its methods are for the screen's thread; messages go the other way.
 
     An answer never begins before the last one has returned. Nothing is posted after `close` returns.
     """
 
-    def __init__(self, load: Load, post: Callable[[textual.message.Message], bool]) -> None:
-        """`post` may be called from another thread; False from it means that nobody listens any more."""
+    def __init__(self, load: Load, post: Post) -> None:
+        """`post` is told of everything but of answers that somebody else asked for."""
         self._load = load
         self._post = post
-        self._orders: queue.SimpleQueue[Question | _Reload | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[_Order | _Reload | None] = queue.SimpleQueue()
         self._stop = StopFlag()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._main, name="engine")
@@ -77,10 +90,13 @@ class EngineThread:
         if not self._closing.is_set():
             self._thread.start()
 
-    def ask(self, question: Question) -> None:
-        """Have a question answered: events until Finished, or AnswerFailed. One at a time, of a loaded engine."""
+    def ask(self, request: Request, post: Post | None = None) -> None:
+        """Have a request answered: events until Finished, or AnswerFailed. One at a time, of a loaded engine.
+
+        They go to `post`, if it is given. Where the engine is lost, it is told too.
+        """
         self._stop.clear()
-        self._orders.put(question)
+        self._orders.put(_Order(request, post))
 
     def reload(self, load: Load | None = None) -> None:
         """Load the same models again, or others; an answer under way ends first. EngineLoaded or LoadFailed follows."""
@@ -125,7 +141,7 @@ class EngineThread:
     def _serve(self, engine: EngineLike) -> None:
         """Answer questions until another load is asked for, or the engine is gone."""
         try:
-            while isinstance(order := self._orders.get(), Question) and not self._closing.is_set():
+            while isinstance(order := self._orders.get(), _Order) and not self._closing.is_set():
                 self._answer(engine, order)
         except EngineDiedError as error:
             engine.close()
@@ -137,7 +153,7 @@ class EngineThread:
             engine.close()
 
     def _until_reload(self) -> None:
-        while isinstance(self._orders.get(), Question):
+        while isinstance(self._orders.get(), _Order):
             pass
         self._let_go_on()
 
@@ -145,16 +161,18 @@ class EngineThread:
         if not self._closing.is_set():
             self._stop.clear()
 
-    def _answer(self, engine: EngineLike, question: Question) -> None:
+    def _answer(self, engine: EngineLike, order: _Order) -> None:
         """Raises EngineDiedError where the answer ended by it."""
         try:
-            for event in engine.chat(question.messages, question.options):
-                if not self._tell(EngineEvent(event)):
+            for event in engine.chat(order.request.messages, order.request.options):
+                if not self._tell(EngineEvent(event), order.post):
                     self._stop.set()
-        except EngineDiedError:
+        except EngineDiedError as error:
+            if order.post is not None:
+                self._tell(EngineLost(error), order.post)
             raise
         except SpecdeskError as error:
-            self._tell(AnswerFailed(error))
+            self._tell(AnswerFailed(error), order.post)
 
     def _notify(self, text: str) -> None:
         self._tell(EngineNotice(text))
@@ -162,5 +180,5 @@ class EngineThread:
     def _progress(self, text: str) -> None:
         self._tell(EngineProgress(text))
 
-    def _tell(self, message: textual.message.Message) -> bool:
-        return not self._closing.is_set() and self._post(message)
+    def _tell(self, message: textual.message.Message, post: Post | None = None) -> bool:
+        return not self._closing.is_set() and (post or self._post)(message)

@@ -14,14 +14,14 @@ def details(span: Span) -> list[str]:
     """Lines for a panel, the most telling one first."""
     token, draft = span.token, span.draft
     if token is None:
-        return [] if draft is None else [f"{_quoted(draft.text)}  {LEGEND[span.kind]}", _drafted(draft)]
-    lines = [f"{_quoted(token.text)}  {LEGEND[span.kind]}"]
+        return [] if draft is None else [f"{quoted(draft.text)}  {LEGEND[span.kind]}", _drafted(draft)]
+    lines = [f"{quoted(token.text)}  {LEGEND[span.kind]}"]
     if span.kind is Kind.ACCEPTED and draft is not None:
         lines.append(f"p {token.p:.3f}   q {draft.q:.3f}")
     else:
         lines.append(f"p {token.p:.3f}")
         if draft is not None:
-            lines.append(f"for {_quoted(draft.text)}  {_drafted(draft)}")
+            lines.append(f"for {quoted(draft.text)}  {_drafted(draft)}")
     return lines + _alternatives(token)
 
 
@@ -37,9 +37,10 @@ def _drafted(draft: DraftedToken) -> str:
 
 def _alternatives(token: AnswerToken) -> list[str]:
     others = [other for other in token.alternatives if other.id != token.id]
-    return ["instead:", *(f"  {other.p:.3f}  {_quoted(other.text)}" for other in others)] if others else []
+    return ["instead:", *(f"  {other.p:.3f}  {quoted(other.text)}" for other in others)] if others else []
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A token between quotes, on one line and not too long."""
     shown = visible(text).replace("\n", "\u23ce").replace("\t", "\u21e5")
     return f"‹{shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + '…'}›"

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from specdesk.core.events import AnswerToken
 from specdesk.tokenview import REFUSED, Span, styles
 from specdesk.tui.widgets.rows import Rows
 
@@ -114,6 +115,10 @@ class TokenView(Widget):
         at = next((n for n, i in enumerate(shown) if i >= (self._chosen or 0)), len(shown) - 1)
         self._choose(shown[max(0, min(len(shown) - 1, at + step))])
 
+    def mark(self, token: AnswerToken) -> None:
+        """Choose a token of the answer without pointing it out; one without text of its own cannot be chosen."""
+        self._mark(next((i for i, span in enumerate(self._spans) if span.token is token), None))
+
     def choose_none(self) -> None:
         """Point at none any more."""
         self._choose(None)
@@ -124,12 +129,15 @@ class TokenView(Widget):
 
     def _choose(self, index: int | None) -> None:
         if index != self._chosen:
-            self._chosen = index
-            self.refresh()
+            self._mark(index)
             self._point(self._chosen_span)
-            row = self._row_of_chosen()
-            if row is not None:
-                self._show_row(row)
+
+    def _mark(self, index: int | None) -> None:
+        self._chosen = index
+        self.refresh()
+        row = self._row_of_chosen()
+        if row is not None:
+            self._show_row(row)
 
     def _row_of_chosen(self) -> int | None:
         token = None if self._chosen_span is None else self._chosen_span.whole
