@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -21,6 +21,7 @@ from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread, Load
+from specdesk.tui.excursions import Excursions
 from specdesk.tui.figures import Figures
 from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
 from specdesk.tui.markdown.code_blocks import code_blocks
@@ -70,6 +71,11 @@ class ChatScreen(Screen[None]):
         Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Begin another conversation."),
         Binding("ctrl+b", "toggle_chats", "Chats", id="chat.chats", tooltip="Show or hide the list of chats."),
         Binding("ctrl+f", "search", "Search", id="chat.search", tooltip="Search all chats.", show=False),
+        Binding(
+            "f3", "compare", "A/B", id="chat.compare", tooltip="Answer it plainly and with speculation, side by side."
+        ),
+        Binding("f5", "export", "Export", id="chat.export", tooltip="Write the chat into a file.", show=False),
+        Binding("f8", "import", "Import", id="chat.import", tooltip="Bring in a chat from a file.", show=False),
         Binding("pageup", "scroll(-1)", id="chat.page_up", show=False, priority=True),
         Binding("pagedown", "scroll(1)", id="chat.page_down", show=False, priority=True),
     ]
@@ -80,6 +86,7 @@ class ChatScreen(Screen[None]):
         self._store = store
         self._desk = Desk(self, engine, store, options)
         self._interrupt = InterruptKey()
+        self._excursions = Excursions(self, self._go, engine, store, self._desk)
         self._editing: Turn | None = None
         self._state = State.LOADING
 
@@ -197,6 +204,8 @@ class ChatScreen(Screen[None]):
                 self._begun(self._desk.answer_again(turn))
             case Act.GO_ON if ready:
                 self._begun(self._desk.go_on(turn))
+            case Act.SAVE:
+                self.save_turn(turn)
             case _:
                 self.notify("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
 
@@ -323,11 +332,48 @@ class ChatScreen(Screen[None]):
             return self._state is State.BROKEN
         if action == "copy_answer":
             return True if self._transcript.answers else None
+        if action == "compare":
+            return True if self._state is State.READY else None
         if action == "again":
             return True if self._state is State.READY and self._transcript.answers else None
         if action == "new_chat":
             return None if self._desk.is_answering else True
         return True
+
+    # --- A/B, and files
+
+    @work
+    async def action_compare(self) -> None:
+        """Have the question in the prompt, or the last one, answered both ways beside the chat."""
+        prompt = self.query_one(Prompt)
+        kept = await self._excursions.compare(prompt.text, self._editing)
+        if kept is not None:
+            prompt.clear()
+            self._desk_shows(kept)
+
+    @work
+    async def action_export(self) -> None:
+        """Write the chat into a file."""
+        await self._excursions.export()
+
+    @work
+    async def action_import(self) -> None:
+        """Bring in a chat from a file, and show it."""
+        imported = await self._excursions.bring_in()
+        if imported is not None:
+            self._bookshelf.refresh(self._desk.chat_id)
+            self._desk_shows(imported)
+
+    @work
+    async def save_turn(self, turn: Turn) -> None:
+        """Write a turn into a file."""
+        await self._excursions.save(turn)
+
+    async def _go(self, screen: Screen[Any]) -> Any:
+        return await self.app.push_screen_wait(screen)
+
+    def _desk_shows(self, chat_id: int) -> None:
+        self.open_chat(Chats.Opened(self.query_one(Chats), chat_id, None))
 
     # --- the chats
 

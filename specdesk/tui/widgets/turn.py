@@ -20,6 +20,8 @@ class Act(Enum):
 
     COPY = auto()
     COPY_CODE = auto()
+    SAVE = auto()
+    """Write it into a file."""
     EDIT = auto()
     AGAIN = auto()
     GO_ON = auto()
@@ -35,6 +37,7 @@ class Turn(Vertical, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "act('COPY')", "Copy", id="turn.copy", tooltip="Copy the message as it was written."),
+        Binding("s", "act('SAVE')", "Save", id="turn.save", tooltip="Write the message into a file."),
         Binding("left_square_bracket", "act('OLDER')", "Older", id="turn.older", tooltip="Show the branch before."),
         Binding("right_square_bracket", "act('NEWER')", "Newer", id="turn.newer", tooltip="Show the branch after."),
         Binding("escape,q", "act('LEAVE')", "Back", id="turn.leave", tooltip="Go back to the prompt."),
