@@ -83,6 +83,7 @@ class Driver:
         """Feeds a whole answer and waits until it is concluded."""
         self.engine.feed(prompt_read(), *events, END)
         await self.until_state(State.READY)
+        await self.pilot.pause()
 
     async def stream(self, *steps: Step) -> None:
         """Feeds steps and waits until they are on screen."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
-from textual.widgets import Digits
+from textual.widgets import Digits, Static
 
 from specdesk.core.tally import Tally
 from specdesk.tokenview import Kind
 from specdesk.tui.figures import UNKNOWN
+from specdesk.tui.pace import FIGURES_S
 from specdesk.tui.widgets.header import shortened
 from tests.tui.driver import Chat
 from tests.tui.scripted import step
@@ -40,8 +42,8 @@ async def test_the_figures_are_those_of_the_tally(make_chat: Make) -> None:
         for event in more:
             tally.add(event)
         await see.stream(*more)
+        await see.until(lambda: speedup.value == f"{tally.speedup:.2f}x", "new figures")
         shown = see.shown()
-        assert speedup.value == f"{tally.speedup:.2f}x"
         assert f"{tally.tokens_per_s:.1f} tok/s" in shown
         assert f"plain {tally.plain_tokens_per_s:.1f}" in shown
         assert f"{tally.tokens_per_pass:.2f} tokens per pass" in shown
@@ -79,3 +81,18 @@ async def test_under_80_columns_the_panel_becomes_a_strip(make_chat: Make) -> No
 )
 def test_a_draft_is_named_by_what_sets_it_apart(name: str, beside: str, short: str) -> None:
     assert shortened(name, beside=beside) == short
+
+
+async def test_figures_stand_for_a_while_and_the_last_are_shown_even_if_nothing_follows(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        panel = see.screen.query_one("#figures", Static)
+        await see.ask("go")
+        seen: set[str] = set()
+        began = time.monotonic()
+        for number in range(30):
+            await see.stream(step(["a"], "b", index=number))
+            seen.add(str(panel.content))
+        took_s = time.monotonic() - began
+        assert len(seen) <= took_s / FIGURES_S + 2
+        await see.until(lambda: "accepted 30 of 30" in str(panel.content), "the last figures")

@@ -66,7 +66,7 @@ async def test_showing_costs_no_more_at_the_end(make_chat: Make, view: View) -> 
             began = time.thread_time()
             await see.stream(*part)
             spent.append((time.thread_time() - began) / len(part))
-            if number % 10 == 0 and len(part) <= PER_REPAINT:
+            if number % 2 == 0 and len(part) <= PER_REPAINT:
                 began = time.thread_time()
                 await see.pilot.press("a")
                 keys.append(time.thread_time() - began)

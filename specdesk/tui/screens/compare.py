@@ -17,11 +17,11 @@ from specdesk.core.events import Event, Finished, PromptRead
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
-from specdesk.tui.answering import REPAINT_S
 from specdesk.tui.comparing import Comparing, Subject
 from specdesk.tui.comparison import Way, parting
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.messages import AnswerFailed, EngineEvent, EngineLost
+from specdesk.tui.pace import Pace
 from specdesk.tui.token_details import summary
 from specdesk.tui.widgets.asked import Asked
 from specdesk.tui.widgets.half_view import HalfView
@@ -67,6 +67,7 @@ class CompareScreen(Screen[int | None]):
         self._comparing = Comparing(subject.request, lambda request: engine.ask(request, self.post_message))
         self._views = {way: HalfView(way) for way in Way}
         self._pending: dict[Way, list[Event]] = {way: [] for way in Way}
+        self._pace = Pace()
         self._repaint: Timer | None = None
         self._stopping = self._leaving = self._lost = False
         self._show_rejected = True
@@ -95,7 +96,7 @@ class CompareScreen(Screen[int | None]):
         if way is not None:
             self._pending[way].append(event)
             if self._repaint is None:
-                self._repaint = self.set_timer(REPAINT_S, self._paint)
+                self._repaint = self.set_timer(self._pace.wait_s, self._paint)
         elif isinstance(event, PromptRead):
             self._outcome.say(f"reading the prompt, for both: {event.n_read} of {event.n_total} tokens")
         if isinstance(event, Finished):
@@ -185,6 +186,7 @@ class CompareScreen(Screen[int | None]):
         if self._repaint is not None:
             self._repaint.stop()
             self._repaint = None
+        self._pace.painted()
         for way, events in self._pending.items():
             if events:
                 self._views[way].add(events, self._comparing.halves[way])

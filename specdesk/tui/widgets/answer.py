@@ -129,6 +129,7 @@ class AnswerTurn(Turn):
     def add(self, events: Iterable[Event]) -> None:
         """Show what the events add."""
         grown: list[Span] = []
+        finished: Finished | None = None
         for event in events:
             self.figures.add(event)
             match event:
@@ -145,9 +146,11 @@ class AnswerTurn(Turn):
                 case Finished():
                     grown.extend(delta_spans(event.deltas, self._written))
                     self._grow("".join(delta.text for delta in event.deltas))
-                    self._end(self._ending(event))
+                    finished = event
         if grown:
             self.tokens.extend(grown)
+        if finished is not None:
+            self._end(self._ending(finished))
         if not self.shows_tokens:
             self._read()
 
@@ -202,6 +205,7 @@ class AnswerTurn(Turn):
 
     def _end(self, status: str) -> None:
         self._ended = True
+        self.tokens.finish()
         self._status.update(visible(status))
         if self.is_mounted:
             self._show_view()
@@ -223,6 +227,7 @@ class AnswerTurn(Turn):
             n_final += sum(len(delta.text) for delta in step.deltas)
         rest = self.text[n_final:]
         self.tokens.extend([*shown, *([Span(visible(rest), Kind.PLAIN)] if rest else [])])
+        self.tokens.finish()
 
     @property
     def _at_limit(self) -> bool:

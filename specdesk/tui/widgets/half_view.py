@@ -74,6 +74,8 @@ class HalfView(Vertical):
                 grown.extend(delta_spans(event.deltas, self._written))
         if grown:
             self.tokens.extend(grown)
+        if any(isinstance(event, Finished) for event in events):
+            self.tokens.finish()
         self.query_one(".measured", Static).update(visible(half.measured))
 
     def mark(self, token: AnswerToken) -> None:
@@ -83,6 +85,7 @@ class HalfView(Vertical):
 
     def fail(self, error: SpecdeskError) -> None:
         """Say what ended it."""
+        self.tokens.finish()
         self._text.mount(Failure(error))
 
     @on(Button.Pressed)

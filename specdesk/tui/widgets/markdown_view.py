@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from specdesk.tui.markdown.markdown_rows import MarkdownRows
+from specdesk.tui.widgets.headroom import Headroom
 
 _DARK: Final = "ansi_dark"
 _LIGHT: Final = "ansi_light"
@@ -39,6 +40,7 @@ class MarkdownView(Widget):
         self._finished = bool(text)
         self._width = 0
         self._theme = _DARK
+        self._headroom = Headroom()
         self._rows = self._made()
         self._colouring: Worker[None] | None = None
 
@@ -68,7 +70,7 @@ class MarkdownView(Widget):
         """Rows at that width."""
         self._width = width
         self._rows.wrap(width)
-        return len(self._rows)
+        return self._headroom.give(len(self._rows), grows=not self._finished)
 
     def render_line(self, y: int) -> Strip:
         """One row."""
@@ -96,8 +98,8 @@ class MarkdownView(Widget):
         return rows
 
     def _paint_from(self, y: int) -> None:
-        height = self.size.height
-        self.refresh(Region(0, y, self._width, max(1, len(self._rows) - y)), layout=len(self._rows) != height)
+        fits = self._headroom.fits(len(self._rows), grows=not self._finished)
+        self.refresh(Region(0, y, self._width, max(1, len(self._rows) - y)), layout=not fits)
         self._colour_soon()
 
     def _colour_soon(self) -> None:

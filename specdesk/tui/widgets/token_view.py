@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from specdesk.core.events import AnswerToken
 from specdesk.tokenview import REFUSED, Span, styles
+from specdesk.tui.widgets.headroom import Headroom
 from specdesk.tui.widgets.rows import Rows
 
 _TAB: Final = "    "
@@ -50,6 +51,8 @@ class TokenView(Widget):
         self._show_rejected = show_rejected
         self._spans: list[Span] = []
         self._rows = Rows(1)
+        self._grows = False
+        self._headroom = Headroom()
         self._chosen: int | None = None
         self._pointed: Span | None = None
 
@@ -64,15 +67,21 @@ class TokenView(Widget):
         return tuple(self._spans)
 
     def extend(self, spans: Iterable[Span]) -> None:
-        """Append spans."""
-        first, n_before = len(self._rows) - 1, len(self._rows)
+        """Append spans; more may follow."""
+        self._grows = True
+        first = len(self._rows) - 1
         for span in spans:
             span = replace(span, text=span.text.replace("\t", _TAB))
             self._spans.append(span)
             if self._shows(span):
                 self._rows.add(span)
         changed = Region(0, first, self._rows.width, len(self._rows) - first)
-        self.refresh(changed, layout=len(self._rows) != n_before)
+        self._paint(changed)
+
+    def finish(self) -> None:
+        """There are no more spans."""
+        self._grows = False
+        self._paint()
 
     def show_rejected(self, shown: bool) -> None:
         """Show or hide the rejected draft tokens."""
@@ -84,7 +93,7 @@ class TokenView(Widget):
         """Rows at that width."""
         if width != self._rows.width:
             self._wrap(width)
-        return len(self._rows)
+        return self._headroom.give(len(self._rows), grows=self._grows)
 
     def render_line(self, y: int) -> Strip:
         """One row."""
@@ -173,6 +182,9 @@ class TokenView(Widget):
         if chosen is not None and span.whole is not None and span.whole is chosen.whole:
             return style + _CURSOR
         return style
+
+    def _paint(self, *changed: Region) -> None:
+        self.refresh(*changed, layout=self.display and not self._headroom.fits(len(self._rows), grows=self._grows))
 
     def _shows(self, span: Span) -> bool:
         return self._show_rejected or span.kind not in REFUSED
