@@ -47,6 +47,11 @@ def chats_file() -> Path:
     return home() / "chats.db"
 
 
+def preferences_file() -> Path:
+    """Where what was set in the chat is kept."""
+    return home() / "preferences.json"
+
+
 def _home_or(of_platform: Callable[..., Path]) -> Path:
     override = os.environ.get("SPECDESK_HOME")
     try:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 DEFAULT_N_CTX = 4096
+
+CONTEXTS: Final = (16, 2**22)
+"""The smallest and the largest context that may be asked for. The others likewise."""
+SEEDS: Final = (0, 2**63 - 1)
+ANSWER_TOKENS: Final = (1, 2**31)
+LOOKAHEADS: Final = (0, 64)
+
 PROVEN_LOOKAHEAD = 4
 """Draft tokens per target pass where claims are tried, whether they pay or not."""
 

@@ -37,6 +37,16 @@ STYLES: Final = {
 }
 """Rich styles. Each kind has a cue besides its colour, so that no colour is needed to read them."""
 
+MARKS: Final = {
+    Kind.ACCEPTED: "",
+    Kind.REPLACEMENT: "=",
+    Kind.BONUS: "+",
+    Kind.PLAIN: "_",
+    Kind.REJECTED: "~",
+    Kind.IGNORED: "-",
+}
+"""What stands around a token of each kind where a terminal has no styles to tell them apart."""
+
 _PLAIN_AMONG_DRAFTED: Final = "bold underline"
 """Without a draft every token is plain and nothing needs marking; among accepted ones a plain token must stand out."""
 
@@ -48,6 +58,17 @@ LEGEND: Final = {
     Kind.REJECTED: "rejected draft token",
     Kind.IGNORED: "drafted behind it",
 }
+"""What each kind is, in a few words."""
+
+EXPLANATIONS: Final = {
+    Kind.ACCEPTED: "Drafted, and the target let it stand.",
+    Kind.REPLACEMENT: "Written by the target in the place of a rejected one.",
+    Kind.BONUS: "Written by the target behind a draft that stood whole.",
+    Kind.PLAIN: "Written by the target where nothing had been drafted.",
+    Kind.REJECTED: "Drafted and refused: no part of the answer.",
+    Kind.IGNORED: "Drafted behind a rejected one, and never looked at.",
+}
+"""The same in sentences."""
 
 _KINDS: Final = {source: Kind(source.value) for source in Source}
 
@@ -80,13 +101,27 @@ def styles(*, speculating: bool) -> dict[Kind, str]:
     return STYLES | {Kind.PLAIN: _PLAIN_AMONG_DRAFTED} if speculating else dict(STYLES)
 
 
-def legend(*, short: bool, refused: bool = True) -> list[tuple[str, str]]:
-    """What the styles mean in an answer with a draft, as (words, style): whole phrases, or a single word each."""
+def marks(*, speculating: bool) -> dict[Kind, str]:
+    """A mark for each kind likewise, for terminals without styles."""
+    return dict(MARKS) if speculating else MARKS | {Kind.PLAIN: ""}
+
+
+def legend(*, short: bool, refused: bool = True, with_marks: bool = False) -> list[tuple[str, str]]:
+    """What the styles mean in an answer with a draft, as (words, style): whole phrases, or a single word each.
+
+    `with_marks` is for where the marks are shown too.
+    """
     return [
-        (kind.value if short else LEGEND[kind], style)
+        (marked(kind.value if short else LEGEND[kind], MARKS[kind] if with_marks else ""), style)
         for kind, style in styles(speculating=True).items()
         if refused or kind not in REFUSED
     ]
+
+
+def marked(text: str, mark: str) -> str:
+    """`text` between two marks; blanks at its ends stay outside, and blanks alone are left as they are."""
+    inner = text.strip()
+    return text.replace(inner, f"{mark}{inner}{mark}", 1) if inner else text
 
 
 def spans(step: Step, *, show_rejected: bool, written: Sequence[AnswerToken] = ()) -> Iterator[Span]:

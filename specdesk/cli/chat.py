@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 from specdesk.cli import options as opt
 from specdesk.cli.console import say
-from specdesk.cli.grouping import grouped
-from specdesk.cli.sampling import as_rule, as_sampling
+from specdesk.cli.grouping import Given, grouped
+from specdesk.cli.sampling import as_sampling
 from specdesk.errors import UsageError
 
 
@@ -20,12 +21,16 @@ def chat(
     sampling: opt.SamplingOptions,
     speculation: opt.Speculation,
     engine: opt.EngineOptions,
+    given: Given,
 ) -> int:
     """Chat in the terminal, and see who wrote each token and what speculation brings.
 
     Ctrl+O chooses other models; without an option that names some, those chosen last are loaded, else the recommended
     pair. One that is not on this disk is fetched if you agree. Chats are kept; `specdesk chats` lists them.
     With --seed every answer uses that seed; without it each answer has a new one, shown below it.
+
+    What was saved in the chat's settings (Ctrl+S there) takes the place of the defaults below. An option given here
+    outranks it, for this run.
 
     Exit codes: 0 done, 2 usage, 3 model, 4 network, 5 storage.
     """
@@ -40,21 +45,27 @@ def chat(
     from specdesk.hub.manifest import load_manifest
     from specdesk.store.chat_store import ChatStore
     from specdesk.tui.app import ChatApp
-    from specdesk.tui.chat_options import ChatOptions
     from specdesk.tui.engine_thread import Load
     from specdesk.tui.model_shelf import ModelShelf
-
-    def load_of(chosen: Chosen) -> Load:
-        settings = engine_settings(
-            chosen,
-            engine,
-            lookahead=speculation.lookahead,
-            exact=speculation.exact,
-            drafter=speculation.drafter,
-        )
-        return lambda notify, stop, progress: Engine(settings, notify, stop, progress)
+    from specdesk.tui.preferences.catalogue import BY_KEY
+    from specdesk.tui.preferences.keeper import Keeper
+    from specdesk.tui.setup import Setup
 
     first, note = intended_or_last(models)
+    typed = {**asdict(sampling), **asdict(speculation), **asdict(engine), "system": system, "max_tokens": max_tokens}
+    setup = Setup(
+        Keeper.open(),
+        engine_settings(first, engine, lookahead=None, exact=False),
+        given={key: typed[key] for key in BY_KEY if key in given & typed.keys()},
+        sampling=as_sampling(sampling),
+    )
+
+    def load_of(chosen: Chosen) -> Load:
+        # As the setup is when they are loaded, and not now.
+        return lambda notify, stop, progress: Engine(
+            setup.engine_for(chosen.target, chosen.draft), notify, stop, progress
+        )
+
     shelf = ModelShelf(
         first=first,
         manifest=load_manifest(),
@@ -62,21 +73,12 @@ def chat(
         fetch=lambda pair, report, stop: fetch_pair(pair, report, stop=stop),
         folder=paths.models_dir(),
         files=tuple(path for path in (models.target, models.draft) if path is not None),
-        n_ctx=engine.ctx,
+        n_ctx=lambda: setup.engine.n_ctx,
         may_fetch=not models.no_download,
         note=note,
     )
-    options = ChatOptions(
-        as_sampling(sampling),
-        speculation.lookahead,
-        sampling.seed,
-        system,
-        max_tokens,
-        as_rule(speculation),
-        speculation.drafter,
-    )
     with ChatStore.open(say) as store:
-        app = ChatApp(load_of(first), store, options, shelf)
+        app = ChatApp(load_of(first), store, setup, shelf)
         app.run()
     if app.load_error is not None:
         # Said again below the chat, which is gone from the screen.

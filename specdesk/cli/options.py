@@ -14,7 +14,7 @@ import typer
 from specdesk.cli.checks import auto_or_number, is_text, within
 from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.sampling import DEFAULT_SAMPLERS, Sampling
-from specdesk.settings import DEFAULT_N_CTX
+from specdesk.settings import ANSWER_TOKENS, CONTEXTS, DEFAULT_N_CTX, LOOKAHEADS, SEEDS
 
 _MODELS = "Models"
 _SAMPLING = "Sampling"
@@ -29,7 +29,7 @@ Lookahead = Annotated[
         "--lookahead",
         metavar="auto|N",
         parser=auto_or_number,
-        callback=within(0, 64),
+        callback=within(*LOOKAHEADS),
         help="Tokens to draft per target pass: auto drafts as many as pay, by measured costs; N always N, 64 at "
         "most; 0 is plain decoding. [default: auto]",
         rich_help_panel=_SAMPLING,
@@ -41,7 +41,7 @@ ProvenLookahead = Annotated[
         "-k",
         "--lookahead",
         metavar="N",
-        callback=within(0, 64),
+        callback=within(*LOOKAHEADS),
         help="Tokens to draft per target pass, 64 at most, whether they pay or not.",
         rich_help_panel=_SAMPLING,
     ),
@@ -51,7 +51,7 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        callback=within(0, 2**63 - 1),
+        callback=within(*SEEDS),
         help="Same seed, settings, models and measured costs: same answer. [default: a new one each time]",
         rich_help_panel=_SAMPLING,
     ),
@@ -62,7 +62,7 @@ MaxTokens = Annotated[
         "-n",
         "--max-tokens",
         metavar="N",
-        callback=within(1, 2**31),
+        callback=within(*ANSWER_TOKENS),
         help="Stop after this many tokens. [default: when the model ends]",
         rich_help_panel=_SAMPLING,
     ),
@@ -276,7 +276,7 @@ class EngineOptions:
         typer.Option(
             "--ctx",
             metavar="N",
-            callback=within(16, 2**22),
+            callback=within(*CONTEXTS),
             help="Tokens of context, prompt and answer together.",
             rich_help_panel=_ENGINE,
         ),

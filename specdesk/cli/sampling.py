@@ -6,7 +6,7 @@ import re
 from dataclasses import fields
 
 from specdesk.cli.options import SamplingOptions, Speculation
-from specdesk.core.names import DEFAULT_RULE, RuleName
+from specdesk.core.names import RuleName, rule_for
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.errors import UsageError
 
@@ -35,7 +35,7 @@ def as_sampling(options: SamplingOptions) -> Sampling:
 
 def as_rule(options: Speculation) -> RuleName:
     """How drafts are judged: as asked for, else the rule that suits the mode."""
-    return options.verify or (RuleName.COUPLED if options.exact else DEFAULT_RULE)
+    return rule_for(options.verify, exact=options.exact)
 
 
 def _sampler(text: str) -> SamplerName:

@@ -24,3 +24,8 @@ class DrafterName(StrEnum):
 
 DEFAULT_RULE = RuleName.BLOCK
 """Never accepts fewer tokens than rejection on average, and measured more; coupled accepts a little less."""
+
+
+def rule_for(wanted: RuleName | None, *, exact: bool) -> RuleName:
+    """What is wanted, or if nothing is, the rule that suits the mode."""
+    return wanted or (RuleName.COUPLED if exact else DEFAULT_RULE)

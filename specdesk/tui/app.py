@@ -4,49 +4,58 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.theme import Theme
 
 from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui.chat_options import ChatOptions
+from specdesk.tokenview import visible
+from specdesk.tui.appearance import SIXTEEN_COLOURS, WithoutColour, fitting_theme, shows_no_colour
 from specdesk.tui.copying import CopyingApp
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.messages import EngineLoaded, EngineNotice, LoadFailed
 from specdesk.tui.model_changes import ModelChanges
 from specdesk.tui.model_shelf import ModelShelf
 from specdesk.tui.screens.chat import ChatScreen
+from specdesk.tui.setup import Setup
 from specdesk.tui.terminal import terminal_driver
 
 
 class ChatApp(CopyingApp[None]):
-    """Chats of `store` over an engine that `load` makes in a thread of its own, after the first paint.
+    """Chats of `store` over an engine that is loaded as `setup` says in a thread of its own, after the first paint.
 
     When the app has ended, so has the engine.
     """
 
     TITLE = "specdesk"
+    CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave. The chat is kept.", priority=True),
         Binding("ctrl+o", "models", "Models", id="app.models", tooltip="Choose which models run, or download others."),
     ]
 
-    def __init__(self, load: Load, store: ChatStore, options: ChatOptions, shelf: ModelShelf | None = None) -> None:
-        """`shelf` holds other models to choose from; with one, its first ones are loaded, fetched before if need be."""
+    def __init__(self, load: Load, store: ChatStore, setup: Setup, shelf: ModelShelf | None = None) -> None:
+        """`load` loads as `setup` says. With a `shelf` of models its first ones come first, fetched if need be."""
         super().__init__()
         self.load_error: SpecdeskError | None = None
         """Why there is no engine, if there is none."""
         self.engine = EngineThread(load, lambda message: self._chat.post_message(message))
-        self._chat = ChatScreen(self.engine, store, options)
+        self._setup = setup
+        self._chat = ChatScreen(self.engine, store, setup)
         self._models: ModelChanges | None = None
         if shelf is not None:
             self._models = ModelChanges(self, shelf, self.engine.start, self._chat.change_models, self._note)
+        self._worn = self.theme
+        self._without_colour = WithoutColour()
+        self.no_color = self.no_color or shows_no_colour(self.console)
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's, but for pastes."""
@@ -56,6 +65,7 @@ class ChatApp(CopyingApp[None]):
         """Load the models once there is something to look at."""
         # Without this a SIGTERM would leave the terminal as the chat has set it.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leave)
+        self._dress()
         await self.push_screen(self._chat)
         self._chat.call_after_refresh(self.engine.start if self._models is None else self._models.begin)
 
@@ -89,6 +99,27 @@ class ChatApp(CopyingApp[None]):
 
     def _note(self, text: str) -> None:
         self._chat.post_message(EngineNotice(text))
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What is applied to every line before it is shown."""
+        filters = super().get_line_filters()
+        return self._without_colour.instead_of(filters, ansi=self.native_ansi_color) if self.no_color else filters
+
+    def _dress(self) -> None:
+        """Take the theme that was chosen, if this terminal can show it; another choice is kept."""
+        for theme in SIXTEEN_COLOURS:
+            self.register_theme(theme)
+        chosen = self._setup.values["theme"]
+        self._worn, said = fitting_theme(self.available_themes, chosen, self.theme, self.console)
+        self.theme = self._worn
+        if said:
+            self.notify(visible(f"{self._setup.path}: {said}"), severity="warning", markup=False)
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
+
+    def _keep_theme(self, theme: Theme) -> None:
+        if theme.name != self._worn:
+            self._worn = theme.name
+            self._chat.remember("theme", theme.name)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that keys can do here, by name, beside Textual's own."""

@@ -52,7 +52,7 @@ class Desk:
         self._store = store
         self._conversation = Conversation(store)
         self._answering: Answering | None = None
-        self._show_rejected = True
+        self.shows_rejected = True
         self.view = View.LIVE
 
     def lay(self, transcript: Transcript) -> None:
@@ -200,15 +200,19 @@ class Desk:
         """Show answers as what they are not shown as now."""
         answers = self._transcript.answers
         tokens = answers[-1].shows_tokens if answers else self.view is not View.MARKDOWN
-        self.view = View.MARKDOWN if tokens else View.TOKENS
-        for answer in answers:
-            answer.show_as(self.view)
+        self.show_as(View.MARKDOWN if tokens else View.TOKENS)
+
+    def show_as(self, view: View) -> None:
+        """Show answers so, those that are there and those to come."""
+        self.view = view
+        for answer in self._transcript.answers:
+            answer.show_as(view)
 
     def toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
-        self._show_rejected = not self._show_rejected
+        self.shows_rejected = not self.shows_rejected
         for answer in self._transcript.answers:
-            answer.tokens.show_rejected(self._show_rejected)
+            answer.tokens.show_rejected(self.shows_rejected)
 
     def _turn_of(self, message: ChatMessage) -> Turn:
         if message.role is Role.USER:
@@ -222,7 +226,7 @@ class Desk:
         return AnswerTurn(
             "the model" if info is None else info.target.name,
             speculating=self.speculates,
-            show_rejected=self._show_rejected,
+            show_rejected=self.shows_rejected,
             view=self.view,
             seed=seed,
             n_ctx=0 if info is None else info.n_ctx,

@@ -112,7 +112,7 @@ class ModelChanges:
         shelf = self._shelf
         menu = Menu(
             shelf.manifest.pairs,
-            Machine(free_memory(), shelf.n_ctx),
+            Machine(free_memory(), shelf.n_ctx()),
             running=self._running,
             tuned=self._tuned,
             may_fetch=shelf.may_fetch,
@@ -123,7 +123,7 @@ class ModelChanges:
     async def _brought(self, chosen: Chosen, *, welcome: bool) -> Chosen | None:
         """The choice, or another one the user made instead, once its files are here; None if the user left it."""
         while (pair := self._absent(chosen)) is not None:
-            offer, fetch = partial(offer_of, pair, self._shelf.n_ctx), partial(self._shelf.fetch, pair)
+            offer, fetch = partial(offer_of, pair, self._shelf.n_ctx()), partial(self._shelf.fetch, pair)
             match await self._app.push_screen_wait(FetchScreen(offer, fetch, welcome=welcome)):
                 case Outcome.FETCHED:
                     return chosen

@@ -28,7 +28,8 @@ class ModelShelf:
     """Where models lie."""
     files: tuple[Path, ...] = ()
     """Further ones, wherever they lie."""
-    n_ctx: int
+    n_ctx: Callable[[], int]
+    """The context that they are loaded with now."""
     may_fetch: bool = True
     note: str = ""
     """What the user should know of the first choice."""

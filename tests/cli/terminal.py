@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pexpect
 import psutil
 import pyte
 import pytest
+from pyte.screens import Char
 
 from tests.cli.shell import COMMAND, TIMEOUT_S
 
@@ -36,6 +37,12 @@ class Terminal:
     def text(self) -> str:
         """What stands on the screen, as far as it was read."""
         return "\n".join(self._screen.display)
+
+    @property
+    def cells(self) -> Iterator[Char]:
+        """What stands there, with its colours by name or number; "default" is the terminal's own."""
+        for row in range(self._screen.lines):
+            yield from (self._screen.buffer[row][column] for column in range(self._screen.columns))
 
     def type(self, keys: str) -> None:
         """Press keys."""

@@ -8,8 +8,10 @@ import signal
 
 import pytest
 
+from specdesk.paths import preferences_file
 from tests.cli.shell import specdesk
-from tests.cli.terminal import Start
+from tests.cli.terminal import Start, Terminal
+from tests.tiny.gguf_models import TinyPair
 
 SEND = "\r"
 ESCAPE = "\x1b"
@@ -105,3 +107,19 @@ def test_a_chat_that_is_killed_leaves_no_engine_and_loses_no_question(start: Sta
     chat.child.kill(signal.SIGKILL)
     engine.wait(20)
     assert "Remember me" in specdesk("chats", "show", "1").stdout
+
+
+def test_what_was_saved_holds_unless_an_option_says_otherwise(tiny_pair: TinyPair) -> None:
+    path = preferences_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"temperature": 0.3, "seed": 7, "ctx": 1024, "lookahead": "off"}')
+    files = ("--target", tiny_pair.target, "--draft", tiny_pair.draft, "--threads", 1)
+    chat = Terminal(("chat", *files, "-t", "0.8"))
+    try:
+        chat.see("Enter sends")
+        assert "T 0.8   plain   seed 7" in chat.text
+        chat.type(QUIT)
+        assert chat.ended() == 0
+    finally:
+        chat.close()
+    assert "0.3" in path.read_text()

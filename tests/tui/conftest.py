@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,11 +13,32 @@ import pytest
 
 from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
+from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp
 from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.preferences.keeper import Keeper
+from specdesk.tui.setup import Setup
 from tests.tui.driver import Chat
-from tests.tui.scripted import OPTIONS, PATIENCE_S, ScriptedEngine
+from tests.tui.scripted import FILES, OPTIONS, PATIENCE_S, ScriptedEngine, values_of
+
+
+@pytest.fixture(autouse=True)
+def good_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One with colours and styles, whatever the tests run on; a test may say otherwise."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes the data directory one that may not be written, also by root."""
+
+    def refuse(**_place: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    return lambda: monkeypatch.setattr(tempfile, "mkstemp", refuse)
 
 
 @pytest.fixture
@@ -31,14 +55,16 @@ def make_chat(store: ChatStore) -> Iterator[Callable[..., Chat]]:
 
     def make(
         *,
-        options: ChatOptions = OPTIONS,
+        options: ChatOptions | None = OPTIONS,
         engine: ScriptedEngine | None = None,
         load_error: SpecdeskError | None = None,
         notices: Sequence[str] = (),
         load_at_once: bool = True,
         said: str = "",
     ) -> Chat:
+        """`options` stand for what was typed on the command line; None: nothing was."""
         scripted = engine or ScriptedEngine()
+        loaded_with: list[EngineSettings] = []
         may_load = threading.Event()
         errors = [] if load_error is None else [load_error]
         if load_at_once:
@@ -48,6 +74,7 @@ def make_chat(store: ChatStore) -> Iterator[Callable[..., Chat]]:
             if said:
                 progress(said)
             may_load.wait(PATIENCE_S)
+            loaded_with.append(setup.engine)
             for notice in notices:
                 notify(notice)
             if errors:
@@ -56,7 +83,8 @@ def make_chat(store: ChatStore) -> Iterator[Callable[..., Chat]]:
             scripted.stop = stop
             return scripted
 
-        made.append(Chat(scripted, may_load, ChatApp(load, store, options)))
+        setup = Setup(Keeper.open(), FILES, given={} if options is None else values_of(options))
+        made.append(Chat(scripted, may_load, ChatApp(load, store, setup), loaded_with))
         return made[-1]
 
     yield make

@@ -13,6 +13,7 @@ from rich.style import Style
 from textual.pilot import Pilot
 
 from specdesk.core.events import Event, Step
+from specdesk.settings import EngineSettings
 from specdesk.tokenview import Kind, styles
 from specdesk.tui.app import ChatApp
 from specdesk.tui.screens.chat import ChatScreen
@@ -40,6 +41,8 @@ class Chat:
     engine: ScriptedEngine
     may_load: threading.Event
     app: ChatApp
+    loaded_with: list[EngineSettings]
+    """How the models were loaded, the last time last."""
 
     @asynccontextmanager
     async def run(
@@ -58,6 +61,7 @@ class Driver:
     """Types and looks."""
 
     def __init__(self, chat: Chat, pilot: Pilot[None]) -> None:
+        self.chat = chat
         self.engine = chat.engine
         self.pilot = pilot
         screen = chat.app.screen
@@ -121,9 +125,10 @@ class Driver:
         return [(text, _KIND_OF[_look(style)]) for text, style in self.painted()]
 
     def shown(self) -> str:
-        """The whole screen as text."""
-        width = self.screen.size.width
-        strips = self.screen._compositor.render_strips()
+        """The whole screen as text, with whatever lies above the chat."""
+        screen = self.chat.app.screen
+        width = screen.size.width
+        strips = screen._compositor.render_strips()
         return "\n".join(strip.text.ljust(width) for strip in strips)
 
 

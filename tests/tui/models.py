@@ -23,13 +23,15 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp
 from specdesk.tui.engine_thread import Load
 from specdesk.tui.model_shelf import ModelShelf
+from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.chat import ChatScreen
+from specdesk.tui.setup import Setup
 from specdesk.tui.state import State
 from specdesk.tui.widgets.model_list import ModelList
 from specdesk.tui.widgets.prompt import Prompt
 from tests.hub.samples import CONTENT, artifact_of
 from tests.tui.driver import wait_until
-from tests.tui.scripted import OPTIONS, ScriptedEngine
+from tests.tui.scripted import FILES, OPTIONS, ScriptedEngine, values_of
 
 SMALL = Pair("small", artifact_of(name="small-target"), artifact_of(name="small-draft"), "two toys [b + 1")
 OTHER = Pair("other", artifact_of(name="other-target", licence="Own [/x]"), artifact_of(name="other-draft"), "two more")
@@ -76,6 +78,7 @@ class ModelsChat:
     @asynccontextmanager
     async def run(self, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Seen]:
         """The chat on a screen of that size."""
+        setup = Setup(Keeper.open(), FILES, given=values_of(OPTIONS))
         shelf = ModelShelf(
             first=self.first,
             manifest=Manifest(SMALL.name, (), tuple(self.pairs)),
@@ -83,11 +86,11 @@ class ModelsChat:
             fetch=self.fetch,
             folder=paths.models_dir(),
             files=tuple(self.files),
-            n_ctx=4096,
+            n_ctx=lambda: 4096,
             may_fetch=self.may_fetch,
             note=self.note,
         )
-        app = ChatApp(self._load_of(self.first), self.store, OPTIONS, shelf)
+        app = ChatApp(self._load_of(self.first), self.store, setup, shelf)
         try:
             async with app.run_test(size=size) as pilot:
                 yield Seen(app, pilot)

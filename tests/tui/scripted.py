@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from specdesk.core.events import (
     AnswerToken,
@@ -23,9 +24,12 @@ from specdesk.core.events import (
 )
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message, ModelInfo, StopFlag
+from specdesk.settings import EngineSettings
 from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.preferences.catalogue import SAMPLING_KEYS, Values
 
 OPTIONS = ChatOptions(Sampling(temperature=0.7), lookahead=4, seed=42)
+FILES = EngineSettings(Path("big.gguf"), Path("small.gguf"))
 TARGET = ModelInfo("Big [b + 1 Model", "big.gguf", 0)
 DRAFT = ModelInfo("Small Model", "small.gguf", 0)
 END = Finished(StopReason.EOG, ())
@@ -123,3 +127,11 @@ def step(
 
 def prompt_read(n: int = 10) -> PromptRead:
     return PromptRead(n_read=n - 1, n_total=n, n_reused=0, elapsed_s=0.1)
+
+
+def values_of(options: ChatOptions) -> Values:
+    """The settings that lead to these options."""
+    return {
+        **{key: getattr(options.sampling, key) for key in SAMPLING_KEYS},
+        **{key: getattr(options, key) for key in ("lookahead", "seed", "system", "max_tokens", "verify", "drafter")},
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -15,15 +15,16 @@ from textual.widgets import Footer
 
 from specdesk.core.events import Finished
 from specdesk.errors import SpecdeskError
+from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.bookshelf import Bookshelf
-from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.excursions import Excursions
 from specdesk.tui.figures import Figures
 from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
+from specdesk.tui.keys import sections
 from specdesk.tui.markdown.code_blocks import code_blocks
 from specdesk.tui.messages import (
     AnswerFailed,
@@ -35,7 +36,10 @@ from specdesk.tui.messages import (
     EngineProgress,
     LoadFailed,
 )
+from specdesk.tui.screens.help import HelpScreen
+from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.screens.text_entry import TextEntry
+from specdesk.tui.setup import Setup
 from specdesk.tui.state import REFUSALS, State
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader
@@ -47,15 +51,30 @@ from specdesk.tui.widgets.turn import Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
 from specdesk.wording import notes
 
+_WIDE: Final = 80
+"""Columns from which there is room for something beside the conversation."""
+_HIGH: Final = 40
+"""Rows from which there is room for all figures and the whole legend."""
+
 
 class ChatScreen(Screen[None]):
     """Shows the engine's messages and sends it questions."""
 
     CSS_PATH = "chat.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-roomy")]  # noqa: RUF012 — Textual declares it so
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide"), (120, "-roomy")]  # noqa: RUF012 — Textual declares it so
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop", tooltip="End the answer here and keep what is there."),
-        Binding("ctrl+c", "interrupt", id="chat.interrupt", show=False, priority=True),
+        Binding(
+            "ctrl+c",
+            "interrupt",
+            id="chat.interrupt",
+            tooltip="Copy what is selected, else end the answer, clear the prompt, leave.",
+            show=False,
+            priority=True,
+        ),
+        Binding("f1", "help", "Help", id="chat.help", tooltip="Show all keys, what colours mean, where files are."),
+        Binding("ctrl+s", "settings", "Settings", id="chat.settings", tooltip="Set how answers are made; it is kept."),
         Binding("ctrl+t", "toggle_view", "Tokens", id="chat.view", tooltip="Show answers as tokens, or as Markdown."),
         Binding(
             "ctrl+g",
@@ -76,15 +95,18 @@ class ChatScreen(Screen[None]):
         ),
         Binding("f5", "export", "Export", id="chat.export", tooltip="Write the chat into a file.", show=False),
         Binding("f8", "import", "Import", id="chat.import", tooltip="Bring in a chat from a file.", show=False),
-        Binding("pageup", "scroll(-1)", id="chat.page_up", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", id="chat.page_down", show=False, priority=True),
+        Binding("pageup", "scroll(-1)", id="chat.page_up", tooltip="Scroll up.", show=False, priority=True),
+        Binding("pagedown", "scroll(1)", id="chat.page_down", tooltip="Scroll down.", show=False, priority=True),
     ]
 
-    def __init__(self, engine: EngineThread, store: ChatStore, options: ChatOptions) -> None:
+    def __init__(self, engine: EngineThread, store: ChatStore, setup: Setup) -> None:
         super().__init__()
         self._engine = engine
         self._store = store
-        self._desk = Desk(self, engine, store, options)
+        self._setup = setup
+        self._desk = Desk(self, engine, store, setup.options)
+        self._desk.view = setup.values["view"]
+        self._desk.shows_rejected = setup.values["show_rejected"]
         self._interrupt = InterruptKey()
         self._excursions = Excursions(self, self._go, engine, store, self._desk)
         self._editing: Turn | None = None
@@ -111,6 +133,12 @@ class ChatScreen(Screen[None]):
         self.query_one(Prompt).focus()
         self.show_figures(Figures())
         self._enter(State.LOADING)
+        shows_chats = self._setup.values["show_chats"]
+        if shows_chats is not None and self.app.size.width >= _WIDE:  # its class comes with the first layout
+            self.set_class(shows_chats, "-chats")
+            self.set_class(not shows_chats, "-no-chats")
+        if self._setup.problem is not None:
+            self.show_error(self._setup.problem)
 
     # --- what the engine's thread says
 
@@ -125,17 +153,13 @@ class ChatScreen(Screen[None]):
 
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
-        info = self._desk.info = message.info
-        options = self._desk.options
-        self.query_one(ChatHeader).show(info, options)
-        self.query_one(Prompt).capacity(info.n_ctx)
-        lookahead = info.lookahead(options.answer_options(0))
-        for note in notes(lookahead, wanted=options.lookahead, widest=info.widest):
-            self._transcript.add(Notice(f"note: {note}"))
+        self._desk.info = message.info
+        self.query_one(Prompt).capacity(message.info.n_ctx)
+        self._tell_setup()
         self._enter(State.READY)
         self._transcript.say_first(
             "Ask something. Colours show who wrote each token; struck text was drafted and refused. Ctrl+T shows "
-            "answers as Markdown, Ctrl+P all there is."
+            "answers as Markdown, Ctrl+S the settings, F1 all keys."
         )
 
     def on_load_failed(self, message: LoadFailed) -> None:
@@ -149,10 +173,12 @@ class ChatScreen(Screen[None]):
         self._desk.add(message.event)
         if isinstance(message.event, Finished):
             self._conclude(None)
+            self._load_if_needed()
 
     def on_answer_failed(self, message: AnswerFailed) -> None:
         """Keep what is there and say what happened."""
         self._conclude(message.error)
+        self._load_if_needed()
 
     def on_engine_lost(self, message: EngineLost) -> None:
         """Keep what is there; the models may be loaded again."""
@@ -293,21 +319,28 @@ class ChatScreen(Screen[None]):
     def action_reload(self) -> None:
         """Load the models again."""
         if self._state is State.BROKEN:
-            self._enter(State.LOADING)
-            self._engine.reload()
+            self._load()
+
+    def _load(self) -> None:
+        self._enter(State.LOADING)
+        self._setup.order()
+        self._engine.reload()
 
     def change_models(self, load: Load) -> None:
         """Load other models; an answer under way ends first, and what came of it is kept."""
         self._enter(State.LOADING)
+        self._setup.order()
         self._engine.reload(load)
 
     def action_toggle_view(self) -> None:
         """Show answers as tokens, or as Markdown."""
         self._desk.toggle_view()
+        self.remember("view", self._desk.view)
 
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
         self._desk.toggle_rejected()
+        self.remember("show_rejected", self._desk.shows_rejected)
 
     def action_new_chat(self) -> None:
         """Begin again with an empty history."""
@@ -383,6 +416,8 @@ class ChatScreen(Screen[None]):
         shown = chats.display and bool(chats.region)
         self.set_class(not shown, "-chats")
         self.set_class(shown, "-no-chats")
+        if not self.has_class("-narrow"):  # where there is room for the list or the conversation
+            self.remember("show_chats", not shown)
         if shown:
             self.query_one(Prompt).focus()
         else:
@@ -437,6 +472,50 @@ class ChatScreen(Screen[None]):
             self.notify(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
         elif self._did(lambda: self._bookshelf.delete(message.chat_id)) and (message.chat_id == self._desk.chat_id):
             self.action_new_chat()
+
+    # --- settings and help
+
+    @work
+    async def action_settings(self) -> None:
+        """Let the user change how answers are made; what is under way is not touched."""
+        setup = self._setup
+        changes = await self.app.push_screen_wait(SettingsScreen(setup.values, setup.outranked, setup))
+        if changes is None:
+            return
+        self._did(lambda: setup.change(changes))
+        self._desk.options = setup.options
+        if setup.values["view"] is not self._desk.view:
+            self._desk.show_as(setup.values["view"])
+        if not setup.must_load:
+            self._tell_setup()
+        elif self._desk.is_answering:
+            self.notify("the models are loaded again once this answer has ended")
+        else:
+            self._load()
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        files = {"everything": home(), "chats": chats_file(), "settings": preferences_file(), "models": models_dir()}
+        self.app.push_screen(HelpScreen(sections(self.app), files))
+
+    def _tell_setup(self) -> None:
+        """Say how answers will be made."""
+        info, options = self._desk.info, self._desk.options
+        if info is None:
+            return
+        self.query_one(ChatHeader).show(info, options)
+        lookahead = info.lookahead(options.answer_options(0))
+        for note in notes(lookahead, wanted=options.lookahead, widest=info.widest):
+            self._transcript.add(Notice(f"note: {note}"))
+
+    def _load_if_needed(self) -> None:
+        """Load the models again if they are to run otherwise; an answer under way is waited for."""
+        if self._setup.must_load and not self._desk.is_answering:
+            self._load()
+
+    def remember(self, key: str, value: object) -> None:
+        """Have kept what is set in passing."""
+        self._did(lambda: self._setup.remember(key, value))
 
     # --- how it is shown
 

@@ -39,7 +39,14 @@ class CompareScreen(Screen[int | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="compare.stop", tooltip="End both here, as far as they came."),
         Binding("escape", "leave", "Back", id="compare.leave", tooltip="Go back to the chat, which is as it was."),
-        Binding("ctrl+c", "interrupt", id="compare.interrupt", show=False, priority=True),
+        Binding(
+            "ctrl+c",
+            "interrupt",
+            id="compare.interrupt",
+            tooltip="End both, else leave specdesk.",
+            show=False,
+            priority=True,
+        ),
         Binding("s", "swap", "Swap", id="compare.swap", tooltip="Run both again, the other one first."),
         Binding("1", "keep('PLAIN')", "Keep plain", id="compare.keep_plain", tooltip="Make it the chat's answer."),
         Binding(

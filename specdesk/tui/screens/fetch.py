@@ -62,7 +62,7 @@ class FetchScreen(ModalScreen[Outcome]):
         Binding("enter", "fetch", "Download", id="fetch.go", tooltip="Download the pair, or go on with it."),
         Binding("escape", "stop", "Stop", id="fetch.stop", tooltip="Stop the download, or leave it."),
         Binding("o", "other", "Other models", id="fetch.other", tooltip="Choose other models."),
-        Binding("ctrl+c", "app.quit", id="fetch.quit", show=False, priority=True),
+        Binding("ctrl+c", "app.quit", id="fetch.quit", tooltip="Leave specdesk.", show=False, priority=True),
     ]
 
     def __init__(

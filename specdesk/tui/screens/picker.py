@@ -33,12 +33,12 @@ class PickerScreen(ModalScreen[Chosen | None]):
     CSS_PATH = "picker.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]  # noqa: RUF012 — Textual declares it so
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "point('cursor_up')", id="picker.up", show=False),
-        Binding("down", "point('cursor_down')", id="picker.down", show=False),
-        Binding("pageup", "point('page_up')", id="picker.page_up", show=False),
-        Binding("pagedown", "point('page_down')", id="picker.page_down", show=False),
+        Binding("up", "point('cursor_up')", id="picker.up", tooltip="The entry above.", show=False),
+        Binding("down", "point('cursor_down')", id="picker.down", tooltip="The entry below.", show=False),
+        Binding("pageup", "point('page_up')", id="picker.page_up", tooltip="A page up.", show=False),
+        Binding("pagedown", "point('page_down')", id="picker.page_down", tooltip="A page down.", show=False),
         Binding("escape", "leave", "Back", id="picker.leave", tooltip="Go back; the models stay as they are."),
-        Binding("ctrl+c", "app.quit", id="picker.quit", show=False, priority=True),
+        Binding("ctrl+c", "app.quit", id="picker.quit", tooltip="Leave specdesk.", show=False, priority=True),
     ]
 
     def __init__(

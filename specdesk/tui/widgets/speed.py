@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from rich.style import Style
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Digits, Static
 
 from specdesk.tokenview import Span, legend
+from specdesk.tui.appearance import has_styles
 from specdesk.tui.figures import UNKNOWN, Figures
 from specdesk.tui.token_details import details, summary
 
@@ -17,7 +21,7 @@ _BAR_WIDTH = 30
 
 
 class SpeedPanel(VerticalScroll, can_focus=False):
-    """The big running speedup, the figures it rests on, and the legend."""
+    """The big running speedup, the figures it rests on, and the legend: a short one that stays where rows are few."""
 
     def compose(self) -> ComposeResult:
         """An empty panel; `show` fills it."""
@@ -35,6 +39,7 @@ class SpeedPanel(VerticalScroll, can_focus=False):
         with Vertical(id="legend"):
             yield Static("who wrote it", classes="title")
             yield Static(legend_text(short=False, colour=not self.app.no_color))
+        yield Static(legend_text(short=True, colour=not self.app.no_color), id="short_legend")
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer. All have their places: laying out the screen anew takes 30 times as long."""
@@ -48,11 +53,20 @@ class SpeedPanel(VerticalScroll, can_focus=False):
     def tell(self, span: Span | None) -> None:
         """Tell of a token, or of none."""
         self.set_class(span is not None, "-telling")
-        self.query_one("#token", Static).update("" if span is None else "\n".join(details(span)))
+        token = self.query_one("#token", Static)
+        token.update("" if span is None else "\n".join(details(span)))
+        if span is None:
+            self.scroll_home(animate=False)
+        else:
+            self.call_after_refresh(token.scroll_visible, animate=False)
 
 
 class SpeedStrip(Vertical):
-    """The same on one line, and a legend of single words, in whose place a token is told of."""
+    """The same on one line, and below it a legend of single words, in whose place a token is told of."""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Where the legend does not fit into one line, give it two."""
+        self.set_class(event.size.width < legend_text(short=True, colour=False).cell_len, "-slim")
 
     def compose(self) -> ComposeResult:
         """An empty strip; `show` fills it."""
@@ -78,7 +92,8 @@ class SpeedStrip(Vertical):
 
 def legend_text(*, short: bool, colour: bool) -> Text:
     """What the styles mean, in those styles: one kind a line, or single words on one line."""
-    entries = [(words, Style.parse(style)) for words, style in legend(short=short)]
+    with_marks = not has_styles(os.environ)
+    entries = [(words, Style.parse(style)) for words, style in legend(short=short, with_marks=with_marks)]
     return Text("  " if short else "\n", end="").join(
         Text(words, style if colour else style.without_color) for words, style in entries
     )

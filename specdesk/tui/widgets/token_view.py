@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,7 +17,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from specdesk.core.events import AnswerToken
-from specdesk.tokenview import REFUSED, Span, styles
+from specdesk.tokenview import REFUSED, Span, marked, marks, styles
+from specdesk.tui.appearance import has_styles
 from specdesk.tui.widgets.headroom import Headroom
 from specdesk.tui.widgets.rows import Rows
 
@@ -48,6 +50,7 @@ class TokenView(Widget):
     def __init__(self, *, speculating: bool, show_rejected: bool) -> None:
         super().__init__()
         self._styles = {kind: Style.parse(style) for kind, style in styles(speculating=speculating).items()}
+        self._marks = {} if has_styles(os.environ) else marks(speculating=speculating)
         self._show_rejected = show_rejected
         self._spans: list[Span] = []
         self._rows = Rows(1)
@@ -71,7 +74,7 @@ class TokenView(Widget):
         self._grows = True
         first = len(self._rows) - 1
         for span in spans:
-            span = replace(span, text=span.text.replace("\t", _TAB))
+            span = replace(span, text=marked(span.text.replace("\t", _TAB), self._marks.get(span.kind, "")))
             self._spans.append(span)
             if self._shows(span):
                 self._rows.add(span)
