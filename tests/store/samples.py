@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from specdesk.engine.client import ModelInfo
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State
 
 MODELS: dict[str, Any] = {
-    "target": {"name": "Big 7B", "file": "big.gguf", "sha256": "ab" * 32},
-    "draft": {"name": "Small 1B", "file": "small.gguf", "sha256": "cd" * 32},
+    "target": asdict(ModelInfo("Big 7B", "big.gguf", -1, 7_000_000, "ab" * 32)),
+    "draft": asdict(ModelInfo("Small 1B", "small.gguf", 0, 1_000_000, "cd" * 32)),
 }
 SETTINGS: dict[str, Any] = {"temperature": 0.1, "seed": 2**63 - 1, "stop": ["\ud800", "§"], "grammar": None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,6 +119,25 @@ async def test_json_and_back_with_branches_and_every_character(make_chat: Make, 
     assert json.loads((folder / "out.json").read_bytes()) == document
     imported = max(kept.id for kept in store.chats())
     assert store.export(imported) == document
+
+
+async def test_what_is_told_of_the_models_is_what_the_documentation_says(
+    make_chat: Make, store: ChatStore, folder: Path
+) -> None:
+    """Bug: it promised the SHA-256 of the whole file under another name, and left the rest out."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, ("one", "1"))
+    (kept,) = store.chats()
+    models = store.export(kept.id)["messages"][1]["models"]
+    explained = (Path(__file__).parents[2] / "docs" / "chats.md").read_text("utf-8")
+    (row,) = (line for line in explained.splitlines() if line.startswith("| `models`"))
+    assert set(models) == {"target", "draft"}
+    assert (
+        {*models, "null", *models["target"]}
+        == {*models, "null", *models["draft"]}
+        == set(re.findall("`(.+?)`", row)) - {"models"}
+    )
 
 
 async def test_messages_of_other_branches_are_said_to_be_left_out(make_chat: Make) -> None:
