@@ -23,6 +23,7 @@ from specdesk.tui.messages import (
     EngineLost,
     EngineNotice,
     EngineProgress,
+    EngineReloading,
     LoadFailed,
 )
 
@@ -160,6 +161,7 @@ class EngineThread:
     def _let_go_on(self) -> None:
         if not self._closing.is_set():
             self._stop.clear()
+            self._tell(EngineReloading())
 
     def _answer(self, engine: EngineLike, order: _Order) -> None:
         """Raises EngineDiedError where the answer ended by it."""

@@ -20,6 +20,11 @@ class EngineNotice(Message):
 
 
 @dataclass
+class EngineReloading(Message):
+    """The models are loaded again, or others: what was said of the last load holds no more."""
+
+
+@dataclass
 class EngineProgress(Message):
     """What is done now while the models load."""
 

@@ -62,12 +62,16 @@ class ModelsChat:
     note: str = ""
     errors: dict[Path, SpecdeskError] = field(default_factory=dict)
     """What loading a target ends in, the first time."""
+    notices: Callable[[Chosen], Sequence[str]] = lambda chosen: ()
+    """What is said while it loads."""
     loads: list[Chosen] = field(default_factory=list)
     engines: list[ScriptedEngine] = field(default_factory=list)
 
     def _load_of(self, chosen: Chosen) -> Load:
         def load(notify: Callable[[str], None], stop: StopFlag, progress: Callable[[str], None]) -> ScriptedEngine:
             self.loads.append(chosen)
+            for notice in self.notices(chosen):
+                notify(notice)
             if chosen.target in self.errors:
                 raise self.errors.pop(chosen.target)
             self.engines.append(ScriptedEngine(stop=stop))

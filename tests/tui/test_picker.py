@@ -10,6 +10,7 @@ import pytest
 from textual.widgets import Input
 
 from specdesk import paths
+from specdesk.core.events import HistoryCut
 from specdesk.errors import ModelError
 from specdesk.hub.chosen import Chosen, of_pair, remembered
 from specdesk.hub.gguf_header import GgufHeader, read_header
@@ -22,7 +23,7 @@ from specdesk.tui.state import State
 from specdesk.tui.widgets.prompt import Prompt
 from tests.tiny.gguf_stubs import WORDS, write_stub
 from tests.tui.models import OTHER, SMALL, ModelsChat, put
-from tests.tui.scripted import PATIENCE_S, step
+from tests.tui.scripted import END, PATIENCE_S, step
 
 MANIFEST = Manifest(SMALL.name, (), (SMALL, OTHER))
 WIDTHS = pytest.mark.parametrize("width", [40, 80, 120])
@@ -352,6 +353,36 @@ async def test_the_command_palette_has_it(store: ChatStore, folder: Path) -> Non
         await see.pilot.pause()
         await see.press(*"Models")
         await see.says("Choose which models run")
+
+
+async def test_notes_about_models_go_with_them_and_turns_stay(store: ChatStore, folder: Path) -> None:
+    """Bug: the notes about the first models stood under the ones that replaced them."""
+    target = write_stub(folder / "t.gguf", "The Target")
+    refused = ModelError("it does not load")
+    chat = ModelsChat(store, errors={target: refused}, notices=lambda chosen: [f"about {chosen.pair or 'the target'}"])
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.says("note: about small")
+        see.chat.query_one(Prompt).insert("go")
+        await see.press("enter")
+        await see.until(lambda: bool(chat.engines[0].asked), "the question")
+        chat.engines[0].feed(HistoryCut(2, 0, 900, 3000), step(["an"], " answer"), END)
+        await see.says("2 earlier messages not sent", "an answer")
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at(key(target))
+        await see.press("enter", "enter")
+        await see.says("error: it does not load")
+        await see.press("escape")
+        await see.until_state(State.BROKEN)
+        await see.says("note: about the target", "error: it does not load")
+        assert "about small" not in see.text
+        await see.press("ctrl+l")
+        await see.until_state(State.READY)
+        assert see.words.count("note: about the target") == 1
+        assert "error: it does not load" not in see.words
+        assert "2 earlier messages not sent" in see.words
+        assert "an answer" in see.words
 
 
 async def test_a_note_of_the_first_choice_is_kept_in_the_chat(store: ChatStore, folder: Path) -> None:

@@ -34,6 +34,7 @@ from specdesk.tui.messages import (
     EngineLost,
     EngineNotice,
     EngineProgress,
+    EngineReloading,
     LoadFailed,
 )
 from specdesk.tui.screens.help import HelpScreen
@@ -144,7 +145,11 @@ class ChatScreen(Screen[None]):
 
     def on_engine_notice(self, message: EngineNotice) -> None:
         """Keep it where it can be read again."""
-        self._transcript.add(Notice(f"note: {message.text}"))
+        self._transcript.note(Notice(f"note: {message.text}"))
+
+    def on_engine_reloading(self, message: EngineReloading) -> None:  # noqa: ARG002 — Textual finds it by its name
+        """Leave nothing that could be taken for a word about the models that are to come."""
+        self._transcript.forget_notes()
 
     def on_engine_progress(self, message: EngineProgress) -> None:
         """Say what is waited for."""
@@ -165,7 +170,7 @@ class ChatScreen(Screen[None]):
     def on_load_failed(self, message: LoadFailed) -> None:
         """Say why; it may be tried again."""
         self._transcript.say_first("The models could not be loaded.")
-        self._transcript.add(Failure(message.error))
+        self._transcript.note(Failure(message.error))
         self._enter(State.BROKEN)
 
     def on_engine_event(self, message: EngineEvent) -> None:
@@ -506,7 +511,7 @@ class ChatScreen(Screen[None]):
         self.query_one(ChatHeader).show(info, options)
         lookahead = info.lookahead(options.answer_options(0))
         for note in notes(lookahead, wanted=options.lookahead, widest=info.widest):
-            self._transcript.add(Notice(f"note: {note}"))
+            self._transcript.note(Notice(f"note: {note}"))
 
     def _load_if_needed(self) -> None:
         """Load the models again if they are to run otherwise; an answer under way is waited for."""

@@ -11,6 +11,8 @@ from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.turn import Turn
 from specdesk.tui.widgets.turns import Notice
 
+_OF_LOAD = "-of-load"
+
 
 class Transcript(VerticalScroll, can_focus=False):
     """Follows its end while it grows, unless the user scrolled up."""
@@ -35,6 +37,16 @@ class Transcript(VerticalScroll, can_focus=False):
     def add(self, *turns: Widget) -> None:
         """Append turns, notices, failures."""
         self._turns.mount(*turns)
+
+    def note(self, *notes: Widget) -> None:
+        """Append what is said of the models that are loaded now."""
+        for note in notes:
+            note.add_class(_OF_LOAD)
+        self.add(*notes)
+
+    def forget_notes(self) -> None:
+        """Take away what was said of models: others are loaded."""
+        self._turns.query(f".{_OF_LOAD}").remove()
 
     @property
     def turns(self) -> list[Turn]:
