@@ -17,6 +17,7 @@ from specdesk.core.events import Finished
 from specdesk.errors import SpecdeskError
 from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
+from specdesk.tokenview import visible
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
@@ -128,7 +129,7 @@ class ChatScreen(Screen[None]):
         """Ready to be written in, before there is an engine."""
         self.set_class(self.app.no_color, "-no-color")
         self._desk.lay(self._transcript)
-        self._bookshelf = Bookshelf(self._store, self.query_one(Chats), self.notify)
+        self._bookshelf = Bookshelf(self._store, self.query_one(Chats), self._say)
         self._bookshelf.refresh(None)
         self.query_one(Prompt).recall_from(self._bookshelf.earlier_prompts())
         self.query_one(Prompt).focus()
@@ -238,18 +239,18 @@ class ChatScreen(Screen[None]):
             case Act.SAVE:
                 self.save_turn(turn)
             case _:
-                self.notify("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
+                self._say("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
 
     def _copy_code(self, turn: Turn) -> None:
         blocks = code_blocks(turn.text)
         if blocks:
             self.app.copy_to_clipboard(blocks[-1].source)
         else:
-            self.notify("there is no block of code in this answer")
+            self._say("there is no block of code in this answer")
 
     def on_text_copied(self, message: TextCopied) -> None:
         """Say what became of it, and no more than that."""
-        self.notify(message.copied.said("specdesk chats export writes the chat to a file"))
+        self._say(message.copied.said("specdesk chats export writes the chat to a file"))
 
     def action_copy_answer(self) -> None:
         """Copy the last answer."""
@@ -438,7 +439,7 @@ class ChatScreen(Screen[None]):
     def open_chat(self, message: Chats.Opened) -> None:
         """Show another chat."""
         if self._desk.is_answering:
-            self.notify(REFUSALS[State.ANSWERING].replace("not sent", "not opened"))
+            self._say(REFUSALS[State.ANSWERING].replace("not sent", "not opened"))
         else:
             self._editing = None
             self._desk.open(message.chat_id, message.message_id)
@@ -474,7 +475,7 @@ class ChatScreen(Screen[None]):
     def delete_chat(self, message: Chats.Deleted) -> None:
         """Take it from the list; it can be brought back."""
         if message.chat_id == self._desk.chat_id and self._desk.is_answering:
-            self.notify(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
+            self._say(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
         elif self._did(lambda: self._bookshelf.delete(message.chat_id)) and (message.chat_id == self._desk.chat_id):
             self.action_new_chat()
 
@@ -547,6 +548,10 @@ class ChatScreen(Screen[None]):
     def show_error(self, error: SpecdeskError) -> None:
         """Keep it where it can be read again."""
         self._transcript.add(Failure(error))
+
+    def _say(self, text: str) -> None:
+        """Tell in passing."""
+        self.notify(visible(text), markup=False)
 
     def _did(self, change: Callable[[], None]) -> bool:
         """Whether the store did it; if not, why is said."""

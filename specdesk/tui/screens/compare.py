@@ -85,7 +85,7 @@ class CompareScreen(Screen[int | None]):
         with Container(id="halves"):
             yield from self._views.values()
         yield Outcome()
-        yield Static(self._legend(), id="below")
+        yield Static(self._legend(), id="below", markup=False)
         yield Footer()
 
     async def on_mount(self) -> None:

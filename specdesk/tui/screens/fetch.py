@@ -82,9 +82,9 @@ class FetchScreen(ModalScreen[Outcome]):
         """What it is, each file, the sum of them, and the keys."""
         offer = self._offer
         with VerticalScroll():
-            yield Static("specdesk" if self._welcome else "Download", id="title")
+            yield Static("specdesk" if self._welcome else "Download", id="title", markup=False)
             if self._welcome:
-                yield Static(WELCOME, id="welcome")
+                yield Static(WELCOME, id="welcome", markup=False)
             yield Static(visible(offered(offer)), id="what", markup=False)
             with Vertical(id="files"):
                 for file in offer.files:
@@ -94,7 +94,7 @@ class FetchScreen(ModalScreen[Outcome]):
             yield Static(id="progress", markup=False)
             yield Static(id="notices", markup=False)
             yield Static(id="error", markup=False)
-        yield Static(id="keys")
+        yield Static(id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Ask first."""

@@ -53,7 +53,7 @@ class FileEntry(ModalScreen[Done | None]):
             yield Static(self._meaning(self._offered), id="meaning", markup=False, classes="hint")
             yield Static(visible(f"in {_folder()}"), markup=False, classes="hint")
             yield Static(id="said", markup=False)
-            yield Static("Enter does it · Esc leaves it", classes="hint")
+            yield Static("Enter does it · Esc leaves it", markup=False, classes="hint")
 
     def on_mount(self) -> None:
         """What is typed replaces the name and leaves its ending."""

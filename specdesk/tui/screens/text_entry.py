@@ -30,7 +30,7 @@ class TextEntry(ModalScreen[str | None]):
         with Vertical():
             yield Static(self._question, markup=False)
             yield Input(self._text)
-            yield Static("Enter keeps it · Esc leaves it", classes="hint")
+            yield Static("Enter keeps it · Esc leaves it", markup=False, classes="hint")
 
     @on(Input.Submitted)
     def answer(self, event: Input.Submitted) -> None:

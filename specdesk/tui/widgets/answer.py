@@ -161,7 +161,7 @@ class AnswerTurn(Turn):
 
     def disown(self) -> None:
         """Say that nothing of this turn is in the conversation."""
-        self.mount(Static("this question is not part of the conversation", classes="status"))
+        self.mount(Static("this question is not part of the conversation", markup=False, classes="status"))
 
     # --- one from the store
 

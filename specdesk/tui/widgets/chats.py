@@ -93,7 +93,7 @@ class Chats(Vertical):
         """The field and the list."""
         yield Input(placeholder="Search chats", compact=True)
         yield OptionList(markup=False)
-        yield Static("no chats yet", classes="empty")
+        yield Static("no chats yet", markup=False, classes="empty")
 
     @property
     def query_text(self) -> str:

@@ -16,7 +16,7 @@ class ChatHeader(Horizontal):
 
     def compose(self) -> ComposeResult:
         """The name of the program; the rest comes with the engine."""
-        yield Static("specdesk", id="brand")
+        yield Static("specdesk", id="brand", markup=False)
         yield Static(id="models", markup=False)
         yield Static(id="settings", markup=False)
         yield Static(id="engine", markup=False)

@@ -28,18 +28,18 @@ class SpeedPanel(VerticalScroll, can_focus=False):
         yield Digits(UNKNOWN, id="speedup")
         yield Static(id="verdict", markup=False)
         yield Static(id="figures", markup=False)
-        yield Static("K of the last passes", classes="title")
+        yield Static("K of the last passes", markup=False, classes="title")
         yield Static(id="recent_k", markup=False)
-        yield Static("tokens/s of the last passes", classes="title")
+        yield Static("tokens/s of the last passes", markup=False, classes="title")
         yield Static(id="recent_rate", markup=False)
-        yield Static("where the time goes", classes="title")
+        yield Static("where the time goes", markup=False, classes="title")
         yield Static(id="shares", markup=False)
-        yield Static("token", classes="title token")
+        yield Static("token", markup=False, classes="title token")
         yield Static(id="token", classes="token", markup=False)
         with Vertical(id="legend"):
-            yield Static("who wrote it", classes="title")
-            yield Static(legend_text(short=False, colour=not self.app.no_color))
-        yield Static(legend_text(short=True, colour=not self.app.no_color), id="short_legend")
+            yield Static("who wrote it", markup=False, classes="title")
+            yield Static(legend_text(short=False, colour=not self.app.no_color), markup=False)
+        yield Static(legend_text(short=True, colour=not self.app.no_color), markup=False, id="short_legend")
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer. All have their places: laying out the screen anew takes 30 times as long."""
@@ -71,7 +71,7 @@ class SpeedStrip(Vertical):
     def compose(self) -> ComposeResult:
         """An empty strip; `show` fills it."""
         yield Static(id="strip", markup=False)
-        yield Static(legend_text(short=True, colour=not self.app.no_color), id="below")
+        yield Static(legend_text(short=True, colour=not self.app.no_color), id="below", markup=False)
 
     def tell(self, span: Span | None) -> None:
         """Tell of a token, or of none."""
