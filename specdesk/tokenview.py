@@ -139,7 +139,7 @@ def spans(step: Step, *, show_rejected: bool, written: Sequence[AnswerToken] = (
     yield from final
     for token in step.drafted:
         if token.outcome is not Outcome.ACCEPTED:
-            yield Span(visible(token.text).replace("\n", "\u23ce"), Kind(token.outcome.value), draft=token)
+            yield Span(alone(token.text), Kind(token.outcome.value), draft=token)
     if last is not None:
         yield last
 
@@ -153,6 +153,11 @@ def delta_spans(
     for delta in deltas:
         token = written[delta.token] if delta.token < len(written) else None
         yield Span(visible(delta.text), _KINDS[delta.source], token, drafts.get(delta.token))
+
+
+def alone(text: str) -> str:
+    """A token by itself, on one line. A part of a character is no broken one: a dotted circle stands for it."""
+    return visible(text.replace("\ufffd", "\u25cc")).replace("\n", "\u23ce")
 
 
 def visible(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from specdesk.core.events import AnswerToken, DraftedToken
-from specdesk.tokenview import LEGEND, Kind, Span, visible
+from specdesk.tokenview import LEGEND, Kind, Span, alone
 
 _LONGEST: Final = 14
 
@@ -42,5 +42,5 @@ def _alternatives(token: AnswerToken) -> list[str]:
 
 def quoted(text: str) -> str:
     """A token between quotes, on one line and not too long."""
-    shown = visible(text).replace("\n", "\u23ce").replace("\t", "\u21e5")
+    shown = alone(text).replace("\t", "\u21e5")
     return f"‹{shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + '…'}›"

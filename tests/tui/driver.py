@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 from rich.style import Style
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from specdesk.core.events import Event, Step
 from specdesk.settings import EngineSettings
@@ -124,12 +125,14 @@ class Driver:
         """The pieces of the last answer with the kinds they are painted as."""
         return [(text, _KIND_OF[_look(style)]) for text, style in self.painted()]
 
+    def shown_strips(self) -> list[Strip]:
+        """The rows of the whole screen, with whatever lies above the chat."""
+        return self.chat.app.screen._compositor.render_strips()
+
     def shown(self) -> str:
-        """The whole screen as text, with whatever lies above the chat."""
-        screen = self.chat.app.screen
-        width = screen.size.width
-        strips = screen._compositor.render_strips()
-        return "\n".join(strip.text.ljust(width) for strip in strips)
+        """The same as text."""
+        width = self.chat.app.screen.size.width
+        return "\n".join(strip.text.ljust(width) for strip in self.shown_strips())
 
 
 async def wait_until(pilot: Pilot[None], true: Callable[[], bool], what: str) -> None:

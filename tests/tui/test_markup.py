@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets._toast import Toast
 
@@ -43,7 +44,7 @@ async def tells(see: Driver, text: str) -> None:
     await see.until(lambda: any(text in str(toast.render()) for toast in see.screen.query(Toast)), text)
 
 
-async def click_all(see: Driver, *kinds: type) -> None:
+async def click_all(see: Driver, *kinds: type[Widget]) -> None:
     for kind in kinds:
         for widget in see.pilot.app.screen.query(kind):
             await see.pilot.click(widget)
