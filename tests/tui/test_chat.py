@@ -6,11 +6,15 @@ from collections.abc import Callable
 
 from textual import events
 
+from specdesk.core.events import HistoryCut, PromptRead
 from specdesk.engine.client import Message
+from specdesk.store.chat_store import ChatStore
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.state import State
 from specdesk.tui.widgets.answer import AnswerTurn
+from specdesk.tui.widgets.turns import Notice
 from tests.tui.driver import Chat
+from tests.tui.samples import big_paste
 from tests.tui.scripted import OPTIONS, prompt_read, step
 
 Make = Callable[..., Chat]
@@ -134,3 +138,39 @@ async def test_keys_that_come_faster_than_the_screen_keep_their_order(make_chat:
         await see.until(lambda: len(see.engine.asked) == 1, "the question")
         await see.until(lambda: see.prompt.text == "next", "what was typed after it")
         assert see.engine.asked[0][0][-1].content == "one\ntwo"
+
+
+async def test_what_the_context_could_not_hold_is_said_and_stays_in_the_chat(make_chat: Make, store: ChatStore) -> None:
+    options = ChatOptions(OPTIONS.sampling, lookahead=4, seed=7, system="be brief")
+    chat = make_chat(options=options)
+    async with chat.run() as see:
+        for text in ("one", "two", "three"):
+            await see.ask(text)
+            await see.answer(*([HistoryCut(2, 0, 900, 3000)] if text == "three" else []), step([], f"re {text}"))
+        marker = "2 earlier messages not sent (about 900 tokens): the context holds 4,096, 3,000 are sent"
+        assert marker in str(see.last.query_one(Notice).render())
+        await see.ask("four")
+        said = [message.content for message in see.engine.asked[-1][0]]
+        # The engine has the whole conversation to choose from: what is left out depends on the question.
+        assert said == ["be brief", "one", "re one", "two", "re two", "three", "re three", "four"]
+    (kept,) = store.chats()
+    assert [message.text for message in store.conversation(kept.id)][:6] == said[1:7]
+
+
+async def test_what_of_the_prompt_was_known_already_is_shown(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("go")
+        see.engine.feed(PromptRead(n_read=300, n_total=1000, n_reused=300, elapsed_s=0.1))
+        await see.until(lambda: "reading the prompt: 300 of 1000 tokens" in see.shown(), "how far it is")
+        see.engine.feed(PromptRead(n_read=999, n_total=1000, n_reused=300, elapsed_s=0.5))
+        await see.until(lambda: "read 1000 tokens, 300 of them known already" in see.shown(), "what was reused")
+
+
+async def test_a_paste_that_no_context_holds_is_said_before_it_is_sent(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        chat.app.post_message(events.Paste(big_paste()))
+        await see.until(lambda: "tokens; the context holds 4,096" in see.shown(), "the estimate")
+        assert see.engine.asked == []
+        assert see.prompt.text.count("\n") == 4999

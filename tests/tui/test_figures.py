@@ -56,6 +56,21 @@ async def test_the_figures_are_those_of_the_tally(make_chat: Make) -> None:
         assert painted.count(Kind.ACCEPTED) == tally.accepted
 
 
+@pytest.mark.parametrize(
+    ("accepted", "rejected", "said"), [(4, 0, "accepted 20 of 20 (100%)"), (0, 4, "accepted 0 of 20 (0%)")]
+)
+async def test_a_draft_that_is_always_right_or_never(make_chat: Make, accepted: int, rejected: int, said: str) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("go")
+        await see.answer(*(step(["a"] * accepted, "b", rejected=["x"] * rejected, index=i) for i in range(5)))
+        assert said in see.shown()
+        painted = [kind for text, kind in see.labels() for _ in text]
+        assert painted.count(Kind.ACCEPTED) == 5 * accepted
+        assert painted.count(Kind.REJECTED) == 5 * rejected
+        assert painted.count(Kind.BONUS) + painted.count(Kind.REPLACEMENT) == 5
+
+
 async def test_under_80_columns_the_panel_becomes_a_strip(make_chat: Make) -> None:
     chat = make_chat()
     async with chat.run(size=(60, 24)) as see:

@@ -99,8 +99,13 @@ async def test_an_answer_under_way_is_stopped_and_kept_first(store: ChatStore, f
         assert "half an answer" in see.text
         assert chat.engines[0].stopped
         assert chat.engines[0].closed
+        see.chat.query_one(Prompt).insert("on")
+        await see.press("enter")
+        await see.until(lambda: bool(chat.engines[1].asked), "the next question")
+        said = [message.content for message in chat.engines[1].asked[0][0]]
+        assert said == ["go", "half an answer", "on"], "the other models are told all of it"
     (kept,) = store.chats()
-    answer = store.conversation(kept.id)[-1]
+    answer = store.conversation(kept.id)[1]
     assert (answer.text, answer.state) == ("half an answer", Kept.STOPPED)
 
 
