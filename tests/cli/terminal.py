@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -30,6 +31,8 @@ class Terminal:
             encoding="utf-8",
             codec_errors="replace",
         )
+        self.modes_left = (False, False, False)
+        """`modes` as the command left them, once it has ended."""
         self.last = ""
         """The latest of what it wrote, as it came."""
 
@@ -60,9 +63,15 @@ class Terminal:
         """The exit code, once the command has ended."""
         while self._read():
             pass
+        self.modes_left = self.modes()
         self.child.close()
         code: int | None = self.child.exitstatus
         return code
+
+    def modes(self) -> tuple[bool, bool, bool]:
+        """Whether what is typed is shown, lines are waited for, and keys like Ctrl+C signal."""
+        local = termios.tcgetattr(self.child.fileno())[3]
+        return bool(local & termios.ECHO), bool(local & termios.ICANON), bool(local & termios.ISIG)
 
     def engine(self) -> psutil.Process:
         """The process that owns the models."""
