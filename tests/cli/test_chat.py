@@ -179,7 +179,7 @@ def test_copies_are_what_was_written_whoever_takes_them(
     assert (tmp_path / "xclip.got").read_bytes() == written.encode()
     tool.unlink()
     chat.type(COPY)
-    chat.see(lambda screen: "sent to the terminal" in screen and "export" in screen)
+    chat.see(lambda screen: "sent to the terminal" in screen and "F5 writes" in screen)
     sent = re.findall(r"\x1b\]52;c;([^\x07\x1b]*)", chat.last)
     assert [base64.b64decode(each) for each in sent] == [written.encode()]
 

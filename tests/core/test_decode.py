@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
@@ -11,7 +13,7 @@ from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.decode import Task, _draft_passes
 from specdesk.core.drafters.protocol import Drafter, Draw, Prospect
 from specdesk.core.drafters.suffix import SuffixDrafter
-from specdesk.core.events import Event, Outcome, PromptRead, Source, Step, StopReason
+from specdesk.core.events import Event, Finished, Outcome, PromptRead, Source, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
 from specdesk.core.lm import Logits
@@ -99,6 +101,27 @@ def test_a_draft_that_is_the_target_is_always_right() -> None:
     assert {token.outcome for step in steps for token in step.drafted} == {Outcome.ACCEPTED}
     for step in steps[:-1]:
         assert [token.source for token in step.tokens] == [Source.ACCEPTED] * 4 + [Source.BONUS]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize("k", [0, 1, 2, 4])
+@pytest.mark.parametrize("noise", [0.0, 1.0, 30.0])
+def test_characters_that_tokens_cut_in_two_are_whole_whatever_is_drafted(cut: int, k: int, noise: float) -> None:
+    """Within a block, across blocks, and where one half is refused: after each step the text is that of its bytes."""
+    emoji = "🦜".encode()
+    pieces = (b"a", emoji[:cut], emoji[cut:], b"z")
+    vocabulary = ByteVocabulary({token: pieces[token % 4] for token in range(V)})
+    task = Task([1, 2], OPEN, 300)
+    decoder, n_outcomes = codecs.getincrementaldecoder("utf-8")("replace"), Counter[Outcome]()
+    for event in events(task, toy(n_ctx=400), toy(noise=noise, n_ctx=400), k, vocabulary=vocabulary):
+        if isinstance(event, Step):
+            n_outcomes.update(token.outcome for token in event.drafted)
+            written = b"".join(vocabulary.piece(token.id) for token in event.tokens)
+            assert "".join(delta.text for delta in event.deltas) == decoder.decode(written)
+        elif isinstance(event, Finished):
+            assert "".join(delta.text for delta in event.deltas) == decoder.decode(b"", final=True)
+    assert bool(n_outcomes[Outcome.ACCEPTED]) == (k > 0)
+    assert bool(n_outcomes[Outcome.REJECTED]) == (k > 0 and noise > 0)
 
 
 def test_an_adversary_is_never_right_and_changes_nothing() -> None:

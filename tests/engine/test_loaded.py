@@ -156,11 +156,25 @@ class TestRefusals:
         with pytest.raises(UsageError, match="the context holds 64"):
             open_engine(tiny_pair.target, n_ctx=64).complete("x" * 64, GREEDY)
 
-    def test_a_template_that_fails(self, write_model: WriteModel, open_engine: OpenEngine) -> None:
-        engine = open_engine(write_model(replace(TARGET, chat_template="{{ messages[0].role.x.y }}")))
+    @pytest.mark.parametrize(
+        "template",
+        [
+            "{{ messages[0].role.x.y }}",
+            "{% for message in messages %}",
+            "{% no_such_tag %}",
+            "{% for i in range(10**9) %}{% endfor %}",
+            "{{ ''.__class__.__mro__ }}",
+            "{{ raise_exception('roles must alternate') }}",
+        ],
+    )
+    def test_a_template_that_fails_when_it_is_used(
+        self, write_model: WriteModel, open_engine: OpenEngine, template: str
+    ) -> None:
+        """The model loads, and answers what needs no template."""
+        engine = open_engine(write_model(replace(TARGET, chat_template=template)))
         with pytest.raises(ModelError, match="chat template"):
             engine.chat([Message("user", "Hello")], GREEDY)
-        assert len(written(list(engine.complete("Hello", GREEDY)))) == 200
+        assert reason(engine.complete("Hello", replace(GREEDY, max_tokens=5))) is StopReason.LENGTH
 
 
 class TestGreedy:

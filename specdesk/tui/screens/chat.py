@@ -250,7 +250,7 @@ class ChatScreen(Screen[None]):
 
     def on_text_copied(self, message: TextCopied) -> None:
         """Say what became of it, and no more than that."""
-        self._say(message.copied.said("specdesk chats export writes the chat to a file"))
+        self._say(message.copied.said("F5 writes the chat to a file"))
 
     def action_copy_answer(self) -> None:
         """Copy the last answer."""
