@@ -15,14 +15,19 @@ from textual.strip import Strip
 
 from specdesk.core.events import Event, Step
 from specdesk.settings import EngineSettings
+from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind, styles
 from specdesk.tui.app import ChatApp
+from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.engine_thread import Load
+from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.chat import ChatScreen
+from specdesk.tui.setup import Setup
 from specdesk.tui.state import State
 from specdesk.tui.widgets.answer import AnswerTurn, View
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.transcript import Transcript
-from tests.tui.scripted import END, PATIENCE_S, ScriptedEngine, prompt_read
+from tests.tui.scripted import END, PATIENCE_S, ScriptedEngine, prompt_read, values_of
 
 
 def _look(style: Style) -> tuple[bool, bool, bool, str]:
@@ -56,6 +61,12 @@ class Chat:
             if ready:
                 await driver.until_state(State.READY)
             yield driver
+
+
+def chat_over(load: Load, store: ChatStore, settings: EngineSettings, options: ChatOptions) -> Chat:
+    """A chat over a real engine, which answers as `options` say."""
+    app = ChatApp(load, store, Setup(Keeper.open(), settings, given=values_of(options)))
+    return Chat(ScriptedEngine(), threading.Event(), app, [])
 
 
 class Driver:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -12,17 +11,13 @@ from specdesk.core.sampling import Sampling
 from specdesk.engine.client import Engine, StopFlag
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui.app import ChatApp
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.comparison import Way
-from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.compare import CompareScreen
-from specdesk.tui.setup import Setup
 from specdesk.tui.state import State
 from tests.tiny.gguf_models import TinyPair
 from tests.tui.compared import Compared
-from tests.tui.driver import Chat
-from tests.tui.scripted import ScriptedEngine, values_of
+from tests.tui.driver import chat_over
 
 
 @pytest.mark.parametrize(
@@ -39,8 +34,9 @@ async def test_in_exact_mode_both_are_the_same(
         return Engine(settings, notify, stop, progress)
 
     options = ChatOptions(sampling, lookahead=4, seed=5, max_tokens=80, verify=rule)
-    app = ChatApp(load, store, Setup(Keeper.open(), settings, given=values_of(options)))
-    async with Chat(ScriptedEngine(), threading.Event(), app, []).run(size=(120, 40)) as see:
+    chat = chat_over(load, store, settings, options)
+    app = chat.app
+    async with chat.run(size=(120, 40)) as see:
         see.prompt.insert("Name three colours.")
         await see.pilot.press("f3")
         await see.until(lambda: isinstance(app.screen, CompareScreen), "the A/B screen")

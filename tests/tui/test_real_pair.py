@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,23 +20,21 @@ from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind
-from specdesk.tui.app import ChatApp
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.state import State
 from specdesk.tui.widgets.answer import View
 from tests.cli.shell import specdesk
 from tests.tiny.gguf_models import TinyPair
-from tests.tui.driver import Chat, Driver
-from tests.tui.scripted import ScriptedEngine
+from tests.tui.driver import Chat, Driver, chat_over
 
 GREEDY = ChatOptions(Sampling(0.0), lookahead=4, seed=5, max_tokens=80, drafter=DrafterName.MODEL)
 
 
-def chat_over(store: ChatStore, settings: EngineSettings, options: ChatOptions = GREEDY) -> Chat:
+def real_chat(store: ChatStore, settings: EngineSettings, options: ChatOptions = GREEDY) -> Chat:
     def load(notify: Callable[[str], None], stop: StopFlag, progress: Callable[[str], None]) -> Engine:
         return Engine(settings, notify, stop, progress)
 
-    return Chat(ScriptedEngine(), threading.Event(), ChatApp(load, store, options))
+    return chat_over(load, store, settings, options)
 
 
 async def answered(see: Driver, text: str) -> None:
@@ -68,7 +65,7 @@ async def test_what_is_painted_is_what_a_headless_run_tells(
     )
     result = json.loads(done.stdout)
     stats, told = result["stats"], [tokens_of(json.loads(line)) for line in trace.read_text().splitlines()]
-    chat = chat_over(store, settings_of(tiny_pair.target, draft))
+    chat = real_chat(store, settings_of(tiny_pair.target, draft))
     async with chat.run(size=(120, 60), view=View.TOKENS) as see:
         await answered(see, "Hello")
         assert see.last.text == result["text"]
@@ -132,7 +129,7 @@ async def test_an_answer_takes_no_longer_for_being_shown(
 
     with Timed(settings, lambda _: None, StopFlag()) as engine:
         list(engine.chat([Message("user", "Hello")], options.answer_options(0)))
-    chat = Chat(ScriptedEngine(), threading.Event(), ChatApp(load, store, options))
+    chat = chat_over(load, store, settings, options)
     async with chat.run(view=View.LIVE) as see:
         shares: list[float] = []
         while len(shares) < 3 and max(shares, default=0.0) < 0.95:

@@ -418,22 +418,25 @@ class ChatScreen(Screen[None]):
 
     def action_toggle_chats(self) -> None:
         """Show or hide the list."""
-        chats = self.query_one(Chats)
-        shown = chats.display and bool(chats.region)
-        self.set_class(not shown, "-chats")
-        self.set_class(shown, "-no-chats")
+        shown = self.query_one(Chats).display
         if not self.has_class("-narrow"):  # where there is room for the list or the conversation
             self.remember("show_chats", not shown)
         if shown:
+            self._show_chats(shown=False)
             self.query_one(Prompt).focus()
         else:
-            self.call_after_refresh(chats.enter)
+            self._show_chats(shown=True).enter()
+
+    def _show_chats(self, *, shown: bool) -> Chats:
+        """The list, which takes keys at once if it is shown: the next one may have been pressed already."""
+        self.set_class(shown, "-chats")
+        self.set_class(not shown, "-no-chats")
+        self.app.stylesheet.update(self)
+        return self.query_one(Chats)
 
     def action_search(self) -> None:
         """Search all chats."""
-        self.add_class("-chats")
-        self.remove_class("-no-chats")
-        self.call_after_refresh(self.query_one(Chats).search)
+        self._show_chats(shown=True).search()
 
     @on(Chats.Opened)
     def open_chat(self, message: Chats.Opened) -> None:
@@ -495,7 +498,7 @@ class ChatScreen(Screen[None]):
         if not setup.must_load:
             self._tell_setup()
         elif self._desk.is_answering:
-            self.notify("the models are loaded again once this answer has ended")
+            self.notify("the models are loaded again once this answer has ended", markup=False)
         else:
             self._load()
 

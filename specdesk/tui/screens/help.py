@@ -49,19 +49,19 @@ class HelpScreen(ModalScreen[None]):
             page.border_subtitle = "Esc closes · ↑ ↓ scroll"
             for section in self._sections:
                 yield Static(section.place, classes="title", markup=False)
-                yield Static(_Keys(section.keys), classes="keys")
-            yield Static("What the colours of tokens mean", classes="title")
+                yield Static(_Keys(section.keys), classes="keys", markup=False)
+            yield Static("What the colours of tokens mean", classes="title", markup=False)
             yield from self._colours()
-            yield Static("Files", classes="title")
-            yield Static(_files(self._files))
+            yield Static("Files", classes="title", markup=False)
+            yield Static(_files(self._files), markup=False)
 
     def _colours(self) -> ComposeResult:
         """Each kind of token as it looks in an answer, and what it is."""
         entries = legend(short=False, with_marks=not has_styles(os.environ))
         for (words, look), explanation in zip(entries, EXPLANATIONS.values(), strict=True):
             style = Style.parse(look)
-            yield Static(Text(words, style.without_color if self.app.no_color else style))
-            yield Static(Padding(Text(explanation), (0, 0, 0, 2)))
+            yield Static(Text(words, style.without_color if self.app.no_color else style), markup=False)
+            yield Static(Padding(Text(explanation), (0, 0, 0, 2)), markup=False)
 
     def on_mount(self) -> None:
         """Ready to be scrolled."""

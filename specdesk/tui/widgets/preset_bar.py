@@ -52,12 +52,12 @@ class PresetBar(Vertical):
     def compose(self) -> ComposeResult:
         """A list that opens, and two buttons."""
         with Horizontal(classes="line"):
-            yield Static("Preset", classes="label")
+            yield Static("Preset", classes="label", markup=False)
             yield Select(
                 self._options(), prompt="none of these", compact=True, tooltip="Values that go together, to fill in."
             )
         with Horizontal(classes="line"):
-            yield Static("", classes="label")
+            yield Static("", classes="label", markup=False)
             yield Button("Keep as …", id="keep_as", compact=True, tooltip="Keep what stands in the fields as a preset.")
             yield Button("Delete", id="delete", compact=True, tooltip="Delete this preset of yours.")
 
