@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 from rich.filesize import decimal
 
 from specdesk.hub.fit import fit
 from specdesk.tui.fetch_thread import FetchProgress
+from specdesk.tui.file_names import with_tilde
 from specdesk.tui.offer import Offer
 
 _SILENT_S: Final = 3.0
@@ -32,7 +32,7 @@ def needs(offer: Offer) -> str:
     return "\n".join(
         (
             f"fetch   {decimal(offer.size_bytes)}",
-            f"to      {_short(offer.destination)}{room}",
+            f"to      {with_tilde(offer.destination)}{room}",
             f"memory  {memory(offer.memory_bytes, offer.free_memory_bytes, offer.n_ctx)}",
         )
     )
@@ -65,11 +65,3 @@ def kept(offer: Offer) -> str:
     if not here:
         return ""
     return f"{decimal(here)} are kept: the next download goes on from there, or from the last whole piece"
-
-
-def _short(path: Path) -> str:
-    """With ~ for the home directory."""
-    try:
-        return str(Path("~", path.relative_to(Path.home())))
-    except (ValueError, RuntimeError):
-        return str(path)

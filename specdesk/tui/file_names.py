@@ -1,8 +1,9 @@
-"""Names of files, made of what people write."""
+"""Names of files: made of what people write, and as people write them."""
 
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 from typing import Final
 
 _LONGEST_BYTES: Final = 60
@@ -26,3 +27,11 @@ def file_name(title: str, ending: str, *, otherwise: str = "chat") -> str:
     if words and not name:
         name = words[0].encode()[:_LONGEST_BYTES].decode(errors="ignore")
     return f"{name or otherwise}{ending}"
+
+
+def with_tilde(path: Path) -> str:
+    """The path, with ~ for the home directory."""
+    try:
+        return str(Path("~", path.relative_to(Path.home())))
+    except (ValueError, RuntimeError):
+        return str(path)

@@ -14,6 +14,7 @@ from specdesk.hub.fit import Fit, fit
 from specdesk.hub.library import LocalModel
 from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
 from specdesk.tui.fetch_words import memory
+from specdesk.tui.file_names import with_tilde
 
 _THIN: Final = 3.0
 """A target smaller than so many drafts gains little: every draft token costs too much of a target pass."""
@@ -90,7 +91,7 @@ def model_entry(model: LocalModel, machine: Machine) -> Entry:
         return Entry(
             key=f"file {model.path}",
             name=model.path.name,
-            details=_lines(f"{model.problem} ({decimal(model.size_bytes)})", str(model.path)),
+            details=_lines(f"{model.problem} ({decimal(model.size_bytes)})", with_tilde(model.path)),
             model=model,
             why=model.problem,
             refusal=f"{model.path.name} cannot be loaded: {model.problem}",
@@ -102,7 +103,7 @@ def model_entry(model: LocalModel, machine: Machine) -> Entry:
         disk=decimal(model.size_bytes),
         memory=decimal(needed),
         fit=fit(needed, machine.free_bytes),
-        details=_lines(_facts(model), memory(needed, machine.free_bytes, machine.n_ctx), str(model.path)),
+        details=_lines(_facts(model), memory(needed, machine.free_bytes, machine.n_ctx), with_tilde(model.path)),
         model=model,
     )
 
@@ -142,7 +143,7 @@ def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, differe
             refusal or verdict,
             _facts(draft),
             "" if refusal else memory(needed, machine.free_bytes, machine.n_ctx),
-            str(draft.path),
+            with_tilde(draft.path),
         ),
         chosen=None if refusal else Chosen(None, target.path, draft.path),
         model=draft,

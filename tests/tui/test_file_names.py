@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from specdesk.tui.file_names import file_name
+from specdesk.tui.file_names import file_name, with_tilde
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,9 @@ def test_long_titles_are_cut_between_words_or_characters(title: str) -> None:
     assert name.endswith("-answer.md")
     assert 40 < len(name.removesuffix("-answer.md").encode()) <= 60
     assert "\ufffd" not in name
+
+
+def test_the_home_directory_is_a_tilde(own_home: Path) -> None:
+    assert with_tilde(own_home / "a" / "b.gguf") == "~/a/b.gguf"
+    assert with_tilde(own_home) == "~"
+    assert with_tilde(Path("/elsewhere/b.gguf")) == "/elsewhere/b.gguf"

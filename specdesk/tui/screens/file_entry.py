@@ -17,6 +17,7 @@ from textual.widgets.input import Selection
 
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
+from specdesk.tui.file_names import with_tilde
 
 Done = TypeVar("Done")
 
@@ -112,6 +113,6 @@ def _path(name: str) -> Path | None:
 def _folder() -> str:
     """Where names begin."""
     try:
-        return str(Path.cwd())
+        return with_tilde(Path.cwd())
     except OSError:
         return "a folder that is gone"
