@@ -16,6 +16,11 @@ _REAL_MODELS = paths.models_dir()
 """Where the user's models are; read before any test moves home."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option is known to pytest only where its root conftest tells of it."""
+    parser.addoption("--accept-snapshots", action="store_true", help="keep how the screens look now as how they should")
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Nothing a test writes lands in the home of whoever runs it."""

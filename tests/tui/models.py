@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ import pytest
 from textual.pilot import Pilot
 
 from specdesk import paths
+from specdesk.core.interrupted import Interrupted
 from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.hub.artifacts import Pair
@@ -31,7 +34,7 @@ from specdesk.tui.widgets.model_list import ModelList
 from specdesk.tui.widgets.prompt import Prompt
 from tests.hub.samples import CONTENT, artifact_of
 from tests.tui.driver import wait_until
-from tests.tui.scripted import FILES, OPTIONS, ScriptedEngine, values_of
+from tests.tui.scripted import FILES, OPTIONS, PATIENCE_S, ScriptedEngine, values_of
 
 SMALL = Pair("small", artifact_of(name="small-target"), artifact_of(name="small-draft"), "two toys [b + 1")
 OTHER = Pair("other", artifact_of(name="other-target", licence="Own [/x]"), artifact_of(name="other-draft"), "two more")
@@ -47,6 +50,29 @@ def put(pair: Pair) -> None:
         path = file_path(artifact, artifact.files[0])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(CONTENT)
+
+
+class ScriptedFetch:
+    """A fetch that reports as the test says, and then waits to be told to end."""
+
+    def __init__(self, said: Callable[[Reporter], None] = lambda report: None) -> None:
+        self._said = said
+        self.error: Exception | None = None
+        self.may_end = threading.Event()
+        self.calls = 0
+
+    def __call__(self, pair: Pair, report: Reporter, stop: Stop) -> None:
+        self.calls += 1
+        self._said(report)
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not self.may_end.wait(0.005):
+            if stop.is_set():
+                raise Interrupted
+            assert time.monotonic() < deadline_s
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        put(pair)
 
 
 @dataclass
@@ -85,7 +111,7 @@ class ModelsChat:
         setup = Setup(Keeper.open(), FILES, given=values_of(OPTIONS))
         shelf = ModelShelf(
             first=self.first,
-            manifest=Manifest(SMALL.name, (), tuple(self.pairs)),
+            manifest=Manifest(self.pairs[0].name, (), tuple(self.pairs)),
             load_of=self._load_of,
             fetch=self.fetch,
             folder=paths.models_dir(),

@@ -13,7 +13,6 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from specdesk import paths
-from specdesk.core.interrupted import Interrupted
 from specdesk.errors import ModelError, NetworkError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import of_pair, remembered
@@ -29,7 +28,7 @@ from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow
 from tests.hub.samples import CONTENT
 from tests.hub.server import HubServer
-from tests.tui.models import OTHER, SMALL, ModelsChat, Seen, put
+from tests.tui.models import OTHER, SMALL, ModelsChat, ScriptedFetch, Seen, put
 from tests.tui.scripted import PATIENCE_S
 
 SIZE = len(CONTENT)
@@ -59,29 +58,6 @@ def from_hub(hub: HubServer) -> Fetch:
         )
 
     return fetch
-
-
-class Scripted:
-    """A fetch that reports as the test says, and then waits to be told to end."""
-
-    def __init__(self, said: Callable[[Reporter], None] = lambda report: None) -> None:
-        self._said = said
-        self.error: Exception | None = None
-        self.may_end = threading.Event()
-        self.calls = 0
-
-    def __call__(self, pair: Pair, report: Reporter, stop: Stop) -> None:
-        self.calls += 1
-        self._said(report)
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not self.may_end.wait(0.005):
-            if stop.is_set():
-                raise Interrupted
-            assert time.monotonic() < deadline_s
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
-        put(pair)
 
 
 def left(folder: Path) -> list[str]:
@@ -182,7 +158,7 @@ async def test_a_failure_is_said_with_its_hint_and_tried_again(store: ChatStore,
 
 
 async def test_errors_are_no_markup(store: ChatStore) -> None:
-    fetch = Scripted(lambda report: report.notice("[/first] is down; trying [red]second"))
+    fetch = ScriptedFetch(lambda report: report.notice("[/first] is down; trying [red]second"))
     fetch.error = NetworkError("it broke off [/x] at [b + 1", "see [@click=app.quit]here[/]")
     async with ModelsChat(store, fetch=fetch).run() as see:
         await at_offer(see)
@@ -243,7 +219,7 @@ async def test_progress_is_shown_by_file_and_in_total(store: ChatStore) -> None:
         report.start("small-draft.gguf", SIZE)
         report.advance(1000)
 
-    fetch = Scripted(said)
+    fetch = ScriptedFetch(said)
     async with ModelsChat(store, fetch=fetch).run() as see:
         await at_offer(see)
         await see.press("enter")
@@ -271,7 +247,7 @@ async def test_the_screen_is_painted_fifteen_times_a_second_at_most(
         for _ in range(SIZE):
             report.advance(1)
 
-    async with ModelsChat(store, fetch=Scripted(said)).run() as see:
+    async with ModelsChat(store, fetch=ScriptedFetch(said)).run() as see:
         await at_offer(see)
         shown.clear()
         began_s = time.monotonic()
@@ -315,7 +291,7 @@ async def test_after_leaving_it_models_can_still_be_chosen(store: ChatStore, hub
 
 
 async def test_a_bug_in_a_fetch_ends_the_app_with_itself(store: ChatStore) -> None:
-    fetch = Scripted()
+    fetch = ScriptedFetch()
     fetch.error = ZeroDivisionError("bug")
     fetch.may_end.set()
 
@@ -331,7 +307,7 @@ async def test_a_bug_in_a_fetch_ends_the_app_with_itself(store: ChatStore) -> No
 
 @pytest.mark.parametrize(("width", "height"), [(40, 24), (80, 24), (120, 40)])
 async def test_every_width_says_all_that_matters(store: ChatStore, width: int, height: int) -> None:
-    async with ModelsChat(store, fetch=Scripted()).run(size=(width, height)) as see:
+    async with ModelsChat(store, fetch=ScriptedFetch()).run(size=(width, height)) as see:
         await at_offer(see)
         words = see.words
         for part in ("small-target.gguf", "small-draft.gguf", "MIT", "20.5 kB", "GB free"):
