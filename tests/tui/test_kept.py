@@ -342,6 +342,18 @@ class TestViews:
             await see.pilot.hover(see.last.tokens, offset=(3, 0))
             await see.until(lambda: "‹aa›" in see.shown(), "the token under the mouse")
 
+    async def test_a_chosen_token_is_brought_into_view(self, make_chat: Make) -> None:
+        """Bug: only the turn around it was asked to scroll, which cannot."""
+        chat = make_chat()
+        async with chat.run(size=(60, 20)) as see:
+            await see.ask("go")
+            await see.answer(step([], "first "), step([], "word " * 200 + "\n", first=1), step([], "last", first=2))
+            await choose(see, see.last)
+            for keys, text in ((["right"], "last"), (["left", "left"], "first"), (["right", "right"], "last")):
+                await see.pilot.press(*keys)
+                await see.until(partial(says, see, f"‹{text}"), "what is told of it")
+                await see.until(partial(says, see, f"  {text}"), "the token itself")
+
 
 class TestCopying:
     async def test_the_source_of_a_message_and_of_its_code(self, make_chat: Make) -> None:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.containers import ScrollableContainer
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
@@ -147,9 +148,9 @@ class TokenView(Widget):
     def _mark(self, index: int | None) -> None:
         self._chosen = index
         self.refresh()
-        row = self._row_of_chosen()
-        if row is not None:
-            self._show_row(row)
+        if index is not None:
+            # Nothing has its place yet where the view was shown just now.
+            self.call_after_refresh(self._show_chosen)
 
     def _row_of_chosen(self) -> int | None:
         token = None if self._chosen_span is None else self._chosen_span.whole
@@ -157,12 +158,14 @@ class TokenView(Widget):
             return None
         return next((y for y in range(len(self._rows)) if any(span.whole is token for span in self._rows[y])), None)
 
-    def _show_row(self, y: int) -> None:
-        for container in self.ancestors:
-            if isinstance(container, Widget) and container.is_scrollable:
-                region = Region(0, y, 1, 1).translate(self.virtual_region.offset)
-                container.scroll_to_region(region, animate=False)
-                return
+    def _show_chosen(self) -> None:
+        row = self._row_of_chosen()
+        container = next((node for node in self.ancestors if isinstance(node, ScrollableContainer)), None)
+        if row is None or container is None or not self.display:
+            return
+        below_top = self.region.y - container.scrollable_content_region.y
+        container.release_anchor()
+        container.scroll_to_region(Region(0, below_top + container.scroll_offset.y + row, 1, 1), animate=False)
 
     def _point(self, span: Span | None) -> None:
         if span is not self._pointed:
