@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual import on
@@ -16,6 +16,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from specdesk.tokenview import visible
+
+_BEFORE: Final = 8
+"""Characters that are shown before what was searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +175,21 @@ def _line(entry: Entry, *, current: bool) -> Text:
     text = Text("▸ " if current else "  ", end="")
     text.append(visible(entry.title) or "(no title)", style="bold" if current else "")
     if entry.note:
+        words, mark = _near(entry.note, entry.mark)
         note = Text("\n  ", style="dim", end="")
-        note.append(visible(entry.note))
-        if entry.mark is not None:
-            start, end = entry.mark
+        note.append(visible(words))
+        if mark is not None:
+            start, end = mark
             note.stylize("reverse not dim", 3 + start, 3 + end)
         text.append_text(note)
     text.no_wrap = True
     text.overflow = "ellipsis"
     return text
+
+
+def _near(note: str, mark: tuple[int, int] | None) -> tuple[str, tuple[int, int] | None]:
+    """The note from shortly before the mark on: what was searched for stands where the list is narrow, too."""
+    if mark is None or mark[0] <= _BEFORE:
+        return note, mark
+    cut = mark[0] - _BEFORE
+    return f"…{note[cut + 1 :]}", (mark[0] - cut, mark[1] - cut)
