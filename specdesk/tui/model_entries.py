@@ -75,9 +75,9 @@ def pair_entry(pair: Pair, machine: Machine, *, running: Chosen | None, may_fetc
         fit=fit(needed, machine.free_bytes),
         details=_lines(
             f"{pair.summary}{'; it ' + notes if notes else ''}",
-            *(_artifact(role, artifact) for role, artifact in zip(("target", "draft"), pair.artifacts, strict=True)),
-            memory(needed, machine.free_bytes, machine.n_ctx),
             refusal,
+            memory(needed, machine.free_bytes, machine.n_ctx),
+            *(_artifact(role, artifact) for role, artifact in zip(("target", "draft"), pair.artifacts, strict=True)),
         ),
         chosen=of_pair(pair),
         why="not here; --no-download is set" if refusal else "",

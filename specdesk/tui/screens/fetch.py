@@ -23,6 +23,7 @@ from specdesk.tui.fetch_words import going, kept, needs, offered
 from specdesk.tui.messages import FetchCrashed, FetchEnded
 from specdesk.tui.offer import Offer
 from specdesk.tui.widgets.fetch_row import FetchRow
+from specdesk.tui.widgets.key_line import KeyLine
 
 REPAINT_S = 1 / 10
 """How often progress is shown."""
@@ -79,22 +80,22 @@ class FetchScreen(ModalScreen[Outcome]):
         self._tally: Tally | None = None
 
     def compose(self) -> ComposeResult:
-        """What it is, each file, the sum of them, and the keys."""
+        """What it is, what it takes, each file, how far all of it is, and the keys."""
         offer = self._offer
         with VerticalScroll():
             yield Static("specdesk" if self._welcome else "Download", id="title", markup=False)
             if self._welcome:
                 yield Static(WELCOME, id="welcome", markup=False)
             yield Static(visible(offered(offer)), id="what", markup=False)
+            yield Static(id="needs", markup=False)
             with Vertical(id="files"):
                 for file in offer.files:
                     yield FetchRow(file)
-            yield Static(id="needs", markup=False)
             yield ProgressBar(show_eta=False, id="total")
             yield Static(id="progress", markup=False)
             yield Static(id="notices", markup=False)
             yield Static(id="error", markup=False)
-        yield Static(id="keys", markup=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Ask first."""
@@ -184,4 +185,4 @@ class FetchScreen(ModalScreen[Outcome]):
         shown.display = error is not None
         if error is not None:
             shown.update(visible("\n".join(filter(None, (f"error: {error.message}", error.hint)))))
-        self.query_one("#keys", Static).update(phase.value)
+        self.query_one(KeyLine).show(phase.value)

@@ -21,6 +21,7 @@ from specdesk.tokenview import visible
 from specdesk.tui.menu import Menu, key_of, matching
 from specdesk.tui.messages import ModelsFound, VocabulariesPart
 from specdesk.tui.model_entries import Entry
+from specdesk.tui.widgets.key_line import KeyLine
 from specdesk.tui.widgets.model_list import ModelList
 
 _EACH_S: Final = 0.1
@@ -62,7 +63,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
             yield Input(placeholder="Type to filter", compact=True)
             yield ModelList()
             yield Static(id="details", markup=False)
-        yield Static(id="keys", markup=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Show what is known, and look for more."""
@@ -181,9 +182,9 @@ class PickerScreen(ModalScreen[Chosen | None]):
         target = self._target
         sections = self._menu.targets() if target is None else self._menu.drafts(target)
         title = "Models" if target is None else f"A draft for {target.name}"
-        keys = "↑↓ and Enter choose · Esc leaves all as it is" if target is None else "Enter loads it · Esc goes back"
+        keys = "↑↓ Enter choose · Esc changes nothing" if target is None else "Enter loads it · Esc goes back"
         self.query_one("#title", Static).update(visible(title))
-        self.query_one("#keys", Static).update(keys)
+        self.query_one(KeyLine).show(keys)
         listed = matching(sections, self.query_one(Input).value)
         models = self.query_one(ModelList)
         current = key_of(self._menu.running) if target is None else None
