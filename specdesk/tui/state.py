@@ -12,7 +12,7 @@ class State(Enum):
     READY = "Enter sends · Ctrl+J new line"
     ANSWERING = "answering · Esc stops"
     STOPPING = "stopping …"
-    BROKEN = "no models loaded · Ctrl+O chooses others · Ctrl+L loads again"
+    BROKEN = "no models loaded · Ctrl+L again · Ctrl+O others"
 
 
 REFUSALS = {

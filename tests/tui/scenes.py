@@ -163,6 +163,8 @@ async def _answering(stand: Stand) -> AsyncIterator[Pilot[None]]:
         await see.ask(_QUESTION)
         see.engine.feed(prompt_read(40))
         await see.stream(*_drafted(_ANSWER[:480]))
+        figures = see.screen.query_one("#figures", Static)
+        await see.until(lambda: see.last.figures.acceptance in str(figures.render()), "the last figures")
         yield see.pilot
 
 

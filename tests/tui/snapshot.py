@@ -41,10 +41,10 @@ async def picture(pilot: Pilot[None]) -> str:
     """The screen as SVG, once it has stopped changing: cursors do not blink, names and fonts are everybody's."""
     app = pilot.app
     last = ""
+    await pilot.pause()
     for _ in range(_ATTEMPTS):
         for field in (*app.screen.query(Input), *app.screen.query(TextArea)):
             field.cursor_blink = False
-        await pilot.pause()
         await settle(pilot)
         drawn = normal(app.export_screenshot(title="specdesk", simplify=True))
         if drawn == last:

@@ -18,6 +18,7 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.tui import bookshelf, model_changes, offer
 from specdesk.tui.fetch_thread import Tally
 from specdesk.tui.screens import fetch
+from specdesk.tui.widgets import headroom
 from tests.tui.driver import Chat
 from tests.tui.scenes import SCENES, SIZES, Clock, Stand
 from tests.tui.snapshot import ACCEPT, ACCEPTED, REPORTS, check, differences, normal, picture
@@ -65,6 +66,7 @@ def stand(
     monkeypatch.setattr(bookshelf, "datetime", Today)
     monkeypatch.setattr(fetch, "Tally", partial(Tally, clock))
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(256 * _GB, 156 * _GB, 100 * _GB))
+    monkeypatch.setattr(headroom, "SPARE", 0)  # how much of it is left depends on how the answer came in
     for module in (model_changes, offer):
         monkeypatch.setattr(module, "free_memory", lambda: 12 * _GB)
     work = own_home / "work"

@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from specdesk.core.events import Finished
 from specdesk.errors import SpecdeskError
@@ -45,6 +44,7 @@ from specdesk.tui.setup import Setup
 from specdesk.tui.state import REFUSALS, State
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader
+from specdesk.tui.widgets.keys import Keys
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.speed import SpeedPanel, SpeedStrip
 from specdesk.tui.widgets.token_view import TokenView
@@ -66,6 +66,7 @@ class ChatScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide"), (120, "-roomy")]  # noqa: RUF012 — Textual declares it so
     VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
         Binding("escape", "stop", "Stop", id="chat.stop", tooltip="End the answer here and keep what is there."),
         Binding(
             "ctrl+c",
@@ -87,7 +88,6 @@ class ChatScreen(Screen[None]):
             show=False,
         ),
         Binding("ctrl+r", "again", "Again", id="chat.again", tooltip="Have the last question answered again."),
-        Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
         Binding("f4", "copy_answer", "Copy", id="chat.copy", tooltip="Copy the last answer."),
         Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Begin another conversation."),
         Binding("ctrl+b", "toggle_chats", "Chats", id="chat.chats", tooltip="Show or hide the list of chats."),
@@ -123,7 +123,7 @@ class ChatScreen(Screen[None]):
             yield SpeedPanel()
         yield SpeedStrip()
         yield Prompt()
-        yield Footer()
+        yield Keys()
 
     def on_mount(self) -> None:
         """Ready to be written in, before there is an engine."""

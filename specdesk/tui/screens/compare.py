@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from specdesk.core.events import Event, Finished, PromptRead
 from specdesk.engine.client import EngineInfo
@@ -25,6 +25,7 @@ from specdesk.tui.pace import Pace
 from specdesk.tui.token_details import summary
 from specdesk.tui.widgets.asked import Asked
 from specdesk.tui.widgets.half_view import HalfView
+from specdesk.tui.widgets.keys import Keys
 from specdesk.tui.widgets.outcome import Outcome
 from specdesk.tui.widgets.speed import legend_text
 from specdesk.tui.widgets.token_view import TokenView
@@ -34,7 +35,7 @@ class CompareScreen(Screen[int | None]):
     """Has both answers written one after the other. Returns the chat that one of them was kept in, if one was."""
 
     CSS_PATH = "compare.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 — Textual declares it so
+    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (60, "-narrow"), (100, "-wide")]  # noqa: RUF012 — Textual declares it so
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 — the same
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="compare.stop", tooltip="End both here, as far as they came."),
@@ -86,7 +87,7 @@ class CompareScreen(Screen[int | None]):
             yield from self._views.values()
         yield Outcome()
         yield Static(self._legend(), id="below", markup=False)
-        yield Footer()
+        yield Keys()
 
     async def on_mount(self) -> None:
         """Begin at once."""

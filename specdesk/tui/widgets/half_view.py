@@ -60,6 +60,8 @@ class HalfView(Vertical):
     def stand(self, state: str, *, running: bool, kept: bool) -> None:
         """How it stands, in a word or two, whether it is written now, and whether it may be kept."""
         self.border_subtitle = state
+        key = list(Way).index(self.way) + 1
+        self.border_title = f"{self.way.value} · {key} keeps it" if kept else self.way.value
         self.set_class(running, "-running")
         self.query_one(".keep").set_class(kept, "-offered")
 

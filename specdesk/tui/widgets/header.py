@@ -32,6 +32,7 @@ class ChatHeader(Horizontal):
             lookahead += "   exact"
         seed = "new each answer" if options.seed is None else str(options.seed)
         self.query_one("#models", Static).update(visible(models))
+        self.add_class("-known")
         temperature = f"T {options.sampling.applied_temperature:g}"
         self.query_one("#settings", Static).update(f"{temperature}   {lookahead}   seed {seed}")
         self.query_one("#engine", Static).update(f"llama.cpp {'GPU' if info.on_gpu else 'CPU'}")

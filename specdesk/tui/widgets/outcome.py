@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Digits, Static
 
 from specdesk.core.events import HistoryCut
@@ -20,14 +20,15 @@ class Outcome(Horizontal):
     def compose(self) -> ComposeResult:
         """No number yet."""
         yield Digits(UNKNOWN, id="ratio")
-        with Vertical():
+        with VerticalScroll():
+            yield Static(UNKNOWN, id="short-ratio", markup=False)
             yield Static(id="verdict", markup=False)
             yield Static(id="sameness", markup=False)
             yield Static(id="notes", markup=False)
 
     def clear(self) -> None:
         """Nothing is known."""
-        self.query_one("#ratio", Digits).update(UNKNOWN)
+        self._show_ratio(UNKNOWN)
         for name in ("#sameness", "#notes"):
             self.query_one(name, Static).update("")
 
@@ -38,7 +39,7 @@ class Outcome(Horizontal):
     def measure(self, halves: Halves) -> None:
         """Show the speedup as far as both came."""
         found = speedup(halves)
-        self.query_one("#ratio", Digits).update(UNKNOWN if found is None else f"{found:.2f}x")
+        self._show_ratio(UNKNOWN if found is None else f"{found:.2f}x")
 
     def show(self, halves: Halves, info: EngineInfo) -> None:
         """What came of both, as far as they came."""
@@ -48,3 +49,7 @@ class Outcome(Horizontal):
         cuts = [event for event in halves[Way.PLAIN].events if isinstance(event, HistoryCut)]
         notes = [*(history_cut(cut, info.n_ctx) for cut in cuts), drafting(halves, info), unsteady(halves)]
         self.query_one("#notes", Static).update(visible("\n".join(filter(None, notes))))
+
+    def _show_ratio(self, ratio: str) -> None:
+        self.query_one("#ratio", Digits).update(ratio)
+        self.query_one("#short-ratio", Static).update(ratio)

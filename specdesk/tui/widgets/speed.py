@@ -27,13 +27,13 @@ class SpeedPanel(VerticalScroll, can_focus=False):
         """An empty panel; `show` fills it."""
         yield Digits(UNKNOWN, id="speedup")
         yield Static(id="verdict", markup=False)
-        yield Static(id="figures", markup=False)
-        yield Static("K of the last passes", markup=False, classes="title")
-        yield Static(id="recent_k", markup=False)
-        yield Static("tokens/s of the last passes", markup=False, classes="title")
-        yield Static(id="recent_rate", markup=False)
-        yield Static("where the time goes", markup=False, classes="title")
-        yield Static(id="shares", markup=False)
+        yield Static(id="figures", markup=False, classes="measured")
+        yield Static("K of the last passes", markup=False, classes="title measured course")
+        yield Static(id="recent_k", markup=False, classes="measured course")
+        yield Static("tokens/s of the last passes", markup=False, classes="title measured course")
+        yield Static(id="recent_rate", markup=False, classes="measured course")
+        yield Static("where the time goes", markup=False, classes="title measured share")
+        yield Static(id="shares", markup=False, classes="measured share")
         yield Static("token", markup=False, classes="title token")
         yield Static(id="token", classes="token", markup=False)
         with Vertical(id="legend"):
@@ -43,6 +43,7 @@ class SpeedPanel(VerticalScroll, can_focus=False):
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer. All have their places: laying out the screen anew takes 30 times as long."""
+        self.set_class(not figures.tally.generated_tokens, "-empty")
         self.query_one("#speedup", Digits).update(figures.speedup)
         self.query_one("#verdict", Static).update(figures.verdict, layout=False)
         self.query_one("#figures", Static).update(_figures(figures), layout=False)
@@ -62,11 +63,16 @@ class SpeedPanel(VerticalScroll, can_focus=False):
 
 
 class SpeedStrip(Vertical):
-    """The same on one line, and below it a legend of single words, in whose place a token is told of."""
+    """The same on one line, and below it a legend of single words; a token that is told of takes the place of both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._figures = Figures()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Where the legend does not fit into one line, give it two."""
+        """Where the legend does not fit into one line, give it two; show the figures there is room for."""
         self.set_class(event.size.width < legend_text(short=True, colour=False).cell_len, "-slim")
+        self.show(self._figures)
 
     def compose(self) -> ComposeResult:
         """An empty strip; `show` fills it."""
@@ -75,19 +81,15 @@ class SpeedStrip(Vertical):
 
     def tell(self, span: Span | None) -> None:
         """Tell of a token, or of none."""
+        self.set_class(span is not None, "-telling")
         legend = legend_text(short=True, colour=not self.app.no_color)
         self.query_one("#below", Static).update(legend if span is None else Text(summary(span)))
 
     def show(self, figures: Figures) -> None:
         """Show the figures of an answer."""
-        plain = f" ({figures.plain_rate})" if figures.plain_rate else ""
-        self.query_one("#strip", Static).update(
-            Text.assemble(
-                (figures.speedup, "bold"),
-                f"  {figures.rate}{plain}  {figures.per_pass}/pass  accepted {figures.acceptance_rate}",
-            ),
-            layout=False,
-        )
+        self._figures = figures
+        line = _line(figures, self.scrollable_content_region.width)
+        self.query_one("#strip", Static).update(line, layout=False)
 
 
 def legend_text(*, short: bool, colour: bool) -> Text:
@@ -97,6 +99,18 @@ def legend_text(*, short: bool, colour: bool) -> Text:
     return Text("  " if short else "\n", end="").join(
         Text(words, style if colour else style.without_color) for words, style in entries
     )
+
+
+def _line(figures: Figures, room: int) -> Text:
+    """What there is room for, the most telling first; before there is anything, that."""
+    if not figures.tally.generated_tokens:
+        return Text(figures.verdict)
+    line = Text(figures.speedup, "bold", end="")
+    parts = (figures.rate, f"accepted {figures.acceptance_rate}", f"{figures.per_pass}/pass", figures.plain_rate)
+    for part in filter(None, parts):
+        if len(line) + 2 + len(part) <= room:
+            line.append(f"  {part}", "not bold")
+    return line
 
 
 def _figures(figures: Figures) -> Text:

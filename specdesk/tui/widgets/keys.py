@@ -1,0 +1,50 @@
+"""The keys at the foot of a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import ComposeResult
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
+
+_ROOMY: Final = 80
+"""Columns from which on the keys stand further apart."""
+
+
+class Keys(Footer):
+    """Names whole keys, the first ones first, as many as there is room for.
+
+    Those that do nothing now are greyed; where there is not room for all, they are left out.
+    Not handled: bindings in groups.
+    """
+
+    def compose(self) -> ComposeResult:
+        """The keys that fit, and the one that stands on the right."""
+        found = [key for key in super().compose() if isinstance(key, FooterKey)]
+        docked = [key for key in found if key.has_class("-command-palette")]
+        keys = [key for key in found if key not in docked]
+        room = self.app.size.width - sum(self._cells(key) for key in docked) - len(docked)
+        if sum(self._cells(key) for key in keys) > room:
+            keys = [key for key in keys if not key.has_class("-disabled")]
+        yield from self._fitting(keys, room)
+        yield from docked
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Others may fit."""
+        self.compact = self.app.size.width < _ROOMY
+        self.refresh(recompose=True)
+
+    def _fitting(self, keys: list[FooterKey], room: int) -> Iterator[FooterKey]:
+        for key in keys:
+            room -= self._cells(key)
+            # A compact one ends in a space.
+            if room < -1 * self.compact:
+                return
+            yield key
+
+    def _cells(self, key: FooterKey) -> int:
+        return cell_len(key.key_display) + cell_len(key.description) + (2 if self.compact else 3)
