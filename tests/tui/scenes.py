@@ -1,6 +1,6 @@
 """The main screens, each in a state worth looking at: the same on every machine and on every day.
 
-Another screen that keys open from the chat is a line of SCENES: `"help": after("f1", says="Keys"),`.
+Another screen that keys open from the chat is a line of SCENES: `"help": after("f1", says="Ctrl+C"),`.
 """
 
 from __future__ import annotations
@@ -292,7 +292,9 @@ SCENES: Final[dict[str, Scene]] = {
     "download-offered": _offered,
     "download-arriving": _arriving,
     "export": after("f5", says="Esc leaves it"),
+    "help": after("f1", says="Ctrl+C"),
     "picker": _picker,
+    "settings": after("ctrl+s", says="emperature"),
 }
 SIZES: Final = ((40, 24), (80, 24), (140, 45))
 

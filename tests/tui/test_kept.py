@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 
 from specdesk.core.events import Finished, StopReason
 from specdesk.engine.client import Message
@@ -20,7 +20,6 @@ from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.turn import Turn
 from specdesk.tui.widgets.turns import UserTurn
 from tests.tui.driver import Chat, Driver
-from tests.tui.samples import MARKUP
 from tests.tui.scripted import END, prompt_read, step
 
 Make = Callable[..., Chat]
@@ -255,15 +254,6 @@ class TestTheList:
             await see.pilot.press("ctrl+f")
             see.screen.query_one(Chats).query_one(Input).value = "needle"
             await see.until(lambda: "…ore it needle" in see.shown(), "what was found")
-
-    @pytest.mark.parametrize("text", MARKUP)
-    async def test_a_search_in_vain_is_no_markup(self, make_chat: Make, text: str) -> None:
-        """Bug: looking for a closing tag ended the program."""
-        async with make_chat().run() as see:
-            chats = see.screen.query_one(Chats)
-            chats.query_one(Input).value = text
-            empty = chats.query_one(".empty", Static)
-            await see.until(lambda: str(empty.render()) == f"nothing holds “{text}”", "that nothing was found")
 
     async def test_delete_and_undo(self, make_chat: Make, filled: ChatStore) -> None:
         chat = make_chat()
