@@ -79,7 +79,7 @@ def history_cut(cut: HistoryCut, n_ctx: int) -> str:
 NOISE: Final = 0.05
 """A speedup this close to 1 is no difference: a machine's speed varies by more within an answer."""
 
-SLOWER: Final = "slower than plain, here; -k 0 is plain"
+SLOWER: Final = "slower than plain, here; lookahead 0 is plain"
 
 
 def acceptance(tally: Tally) -> str | None:

@@ -107,7 +107,7 @@ def test_the_last_line_of_a_slow_answer() -> None:
     assert line == (
         "24 tokens | 1.71 per target pass | accepted 10 of 20 (50%), 20 of 40 drafted ignored | 5.5 tokens/s | "
         "speedup 0.55x against plain decoding (10.0 tokens/s): slower than plain, here; "
-        "-k 0 is plain | cut at the token limit"
+        "lookahead 0 is plain | cut at the token limit"
     )
 
 

@@ -44,6 +44,8 @@ class _Outlook(NamedTuple):
     """Seconds more than a plain token that drafting takes."""
     saves_s: float
     """Seconds of plain decoding that its tokens save."""
+    reads: bool = False
+    """Whether that is what reading the text so far takes, and what all tokens to come may save."""
 
 
 class AdaptiveLookahead:
@@ -171,13 +173,17 @@ class AdaptiveLookahead:
         costs_s, saves_s = (float(part) for part in drafting)
         # Reading what was missed is for all tokens to come.
         left = min(room + 1, max(_EXPECTED, self._n_written))
-        if invests and left * (plain_s - 1.0 / pace) < _RETURN * read_s:
-            return _Outlook(0.0, 0, costs_s + read_s, saves_s)
+        returns_s = left * (plain_s - 1.0 / pace)
+        if invests and returns_s < _RETURN * read_s:
+            return _Outlook(0.0, 0, read_s, max(0.0, returns_s), reads=True)
         return _Outlook(pace, most, costs_s, saves_s)
 
 
 def _no_pay(outlook: _Outlook) -> str:
-    return f"no draft would pay: costs {1000 * outlook.costs_s:.0f} ms, saves {1000 * outlook.saves_s:.0f} ms"
+    costs_ms, saves_ms = 1000 * outlook.costs_s, 1000 * outlook.saves_s
+    if outlook.reads:
+        return f"no draft would pay: to read for it takes {costs_ms:.0f} ms, to save {saves_ms:.0f} ms at best"
+    return f"no draft would pay: costs {costs_ms:.0f} ms, saves {saves_ms:.0f} ms"
 
 
 def _sums(rate: float, most: int) -> NDArray[np.float64]:

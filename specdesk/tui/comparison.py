@@ -99,7 +99,7 @@ def verdict(halves: Halves) -> str:
     n_tokens = {halves[way].figures.tally.generated_tokens for way in Way}
     measured = "measured in these two runs" + (", per token" if len(n_tokens) > 1 else "")
     if found < 1 - NOISE:
-        return f"slower than plain, {measured}; -k 0 is plain"
+        return f"slower than plain, {measured}; lookahead 0 is plain"
     return f"{'faster than' if found > 1 + NOISE else 'as fast as'} plain, {measured}"
 
 
@@ -163,7 +163,7 @@ def _why(plain: Half, at: int, info: EngineInfo) -> str:
     if not greedy and options.verify is not RuleName.COUPLED:
         return (
             f"That is no error: with speculation the {options.verify} rule uses other random numbers, so the answer is "
-            "another one of the same distribution. --verify coupled keeps the text."
+            "another one of the same distribution. The verify rule coupled keeps the text."
         )
     if info.exact is not None:
         return "That must not be: exact mode promises the same tokens. Please report it; specdesk prove tries it."

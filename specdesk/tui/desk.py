@@ -53,7 +53,7 @@ class Desk:
         self._conversation = Conversation(store)
         self._answering: Answering | None = None
         self.shows_rejected = True
-        self.view = View.LIVE
+        self.view = self.usual_view = View.LIVE
 
     def lay(self, transcript: Transcript) -> None:
         """Where it is to be seen."""
@@ -197,10 +197,17 @@ class Desk:
             self.open(message.chat_id, other)
 
     def toggle_view(self) -> None:
-        """Show answers as what they are not shown as now."""
-        answers = self._transcript.answers
-        tokens = answers[-1].shows_tokens if answers else self.view is not View.MARKDOWN
-        self.show_as(View.MARKDOWN if tokens else View.TOKENS)
+        """Show answers as what they are not shown as now: in the usual way, if that does it."""
+        ended = not self.is_answering
+        tokens = not self.view.shows_tokens(ended=ended)
+        other = View.TOKENS if tokens else View.MARKDOWN
+        self.show_as(self.usual_view if self.usual_view.shows_tokens(ended=ended) is tokens else other)
+
+    def show_usually_as(self, view: View) -> None:
+        """From now on show answers so, until told otherwise, and where the view is toggled back."""
+        if view is not self.usual_view:
+            self.usual_view = view
+            self.show_as(view)
 
     def show_as(self, view: View) -> None:
         """Show answers so, those that are there and those to come."""

@@ -375,6 +375,9 @@ def test_a_plan_says_what_is_expected() -> None:
     assert lookahead.plan(10, 100, {}).reason == "nothing to draft"
     dear = AdaptiveLookahead(MOST_ADAPTIVE, costs(1.0, 1.0), Acceptance())
     assert dear.plan(10, 100, {MODEL: prospect}).reason.startswith("no draft would pay: costs ")
+    far = AdaptiveLookahead(MOST_ADAPTIVE, costs(0.1, 0.1, read_s=0.05), Acceptance())
+    unread = Prospect(1000, START, n_unread=2000)
+    assert far.plan(2002, 10_000, {MODEL: unread}).reason.startswith("no draft would pay: to read for it takes ")
 
 
 @pytest.mark.parametrize("n_accepted", [0, 3, 7])

@@ -189,3 +189,17 @@ async def test_it_follows_the_end_until_the_user_scrolls_up(make_chat: Make) -> 
 
 def test_every_outcome_and_source_has_a_style() -> None:
     assert {*Source, Outcome.REJECTED, Outcome.IGNORED} == {kind.value for kind in STYLES}
+
+
+async def test_an_answer_without_any_draft_is_plain_text(make_chat: Make) -> None:
+    """Until the first draft: from there on all kinds are told apart, what stands there already too."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("go")
+        await see.stream(step([], "one "), step([], "two ", index=1))
+        assert {(style.bold, style.underline) for text, style in see.painted() if text.strip()} <= {
+            (None, None),
+            (False, False),
+        }
+        await see.stream(step(["three "], "four", index=2))
+        assert see.labels()[0] == ("one ", Kind.PLAIN)

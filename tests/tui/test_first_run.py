@@ -26,6 +26,7 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow
+from specdesk.tui.widgets.model_list import ModelList
 from tests.hub.samples import CONTENT
 from tests.hub.server import HubServer
 from tests.tui.models import OTHER, SMALL, ModelsChat, ScriptedFetch, Seen, put
@@ -265,6 +266,8 @@ async def test_other_models_can_be_chosen_instead(store: ChatStore, hub: HubServ
         await at_offer(see)
         await see.press("o")
         await see.says("Recommended pairs")
+        assert see.app.screen.query_one(ModelList).pointed is not None
+        assert "nothing holds that text" not in see.text
         await see.point_at("pair other")
         await see.press("enter")
         await see.says("The recommended pair other is not on this disk yet", "Own [/x]")

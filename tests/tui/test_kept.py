@@ -318,6 +318,25 @@ async def test_a_disk_that_refuses_does_not_stop_the_answer(
 
 
 class TestViews:
+    @pytest.mark.parametrize("usual", list(View))
+    async def test_what_is_toggled_back_is_as_usual(self, make_chat: Make, usual: View) -> None:
+        """Bug: two presses left the view that colours tokens while they are written."""
+        chat = make_chat()
+        async with chat.run(view=usual) as see:
+            see.screen._desk.usual_view = usual
+            for _ in range(2):
+                await see.pilot.press("ctrl+t")
+            assert see.screen._desk.view is usual
+            await see.ask("go")
+            await see.stream(step(["**bold**"], " text"))
+            as_tokens = "**bold**" in see.shown()
+            assert as_tokens is (usual is not View.MARKDOWN)
+            await see.pilot.press("ctrl+t")
+            await see.until(lambda: ("**bold**" in see.shown()) is not as_tokens, "the other view")
+            await see.pilot.press("ctrl+t")
+            await see.until(lambda: ("**bold**" in see.shown()) is as_tokens, "the view as before")
+            assert see.screen._desk.view is usual
+
     async def test_tokens_while_it_is_written_then_markdown(self, make_chat: Make) -> None:
         chat = make_chat()
         async with chat.run(view=View.LIVE) as see:
@@ -333,6 +352,8 @@ class TestViews:
             await see.until(lambda: "**bold**" not in see.shown(), "Markdown again")
             await see.ask("more")
             await see.stream(step(["**fat**"], " words"))
+            assert "**fat**" in see.shown()
+            await see.pilot.press("ctrl+t")
             await see.until(lambda: "fat words" in see.shown(), "Markdown while it is written")
 
     async def test_a_token_tells_of_itself(self, make_chat: Make) -> None:

@@ -377,9 +377,14 @@ async def test_views_and_lists_are_remembered(make_chat: Make) -> None:
     async with chat.run(view=View.LIVE) as see:
         await see.ask("go")
         await see.answer(step(["a"], "b", rejected=["no"]))
-        await see.pilot.press("ctrl+t", "ctrl+g", "ctrl+b")
+        await see.pilot.press("ctrl+g", "ctrl+b")
         await see.pilot.pause()
         assert not see.screen.query_one(Chats).display
+        screen = await opened(see)
+        row(screen, "view").enter()
+        await see.pilot.press("enter", "down", "enter")
+        await closed(see, "ctrl+s")
+        assert see.screen._desk.view is View.TOKENS
     assert in_file() == {
         "version": 1,
         "view": "tokens",
@@ -477,7 +482,7 @@ async def test_a_file_of_a_newer_one_is_told_once_and_stays(make_chat: Make) -> 
         assert "preferences.json" in see.shown()
         assert "defaults hold" in see.shown()
         assert "T 0.8" in see.shown()
-        await see.pilot.press("ctrl+t", "ctrl+g", "ctrl+t")
+        await see.pilot.press("ctrl+g", "ctrl+b", "ctrl+g")
         await see.pilot.pause()
         assert len(see.screen.query(Failure)) == 1
         screen = await opened(see)
@@ -505,7 +510,7 @@ async def test_a_directory_that_cannot_be_written_is_said_and_the_chat_goes_on(
         assert "cannot write" in see.shown()
         assert "holds for this run" in see.shown()
         assert "T 0.3" in see.shown()
-        await see.pilot.press("ctrl+t", "ctrl+g")
+        await see.pilot.press("ctrl+g")
         await see.pilot.pause()
         assert len(see.screen.query(Failure)) == 2
         await see.ask("go")

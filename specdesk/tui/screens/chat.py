@@ -107,7 +107,7 @@ class ChatScreen(Screen[None]):
         self._store = store
         self._setup = setup
         self._desk = Desk(self, engine, store, setup.options)
-        self._desk.view = setup.values["view"]
+        self._desk.view = self._desk.usual_view = setup.values["view"]
         self._desk.shows_rejected = setup.values["show_rejected"]
         self._interrupt = InterruptKey()
         self._excursions = Excursions(self, self._go, engine, store, self._desk)
@@ -341,7 +341,6 @@ class ChatScreen(Screen[None]):
     def action_toggle_view(self) -> None:
         """Show answers as tokens, or as Markdown."""
         self._desk.toggle_view()
-        self.remember("view", self._desk.view)
 
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
@@ -493,8 +492,7 @@ class ChatScreen(Screen[None]):
             return
         self._did(lambda: setup.change(changes))
         self._desk.options = setup.options
-        if setup.values["view"] is not self._desk.view:
-            self._desk.show_as(setup.values["view"])
+        self._desk.show_usually_as(setup.values["view"])
         if not setup.must_load:
             self._tell_setup()
         elif self._desk.is_answering:

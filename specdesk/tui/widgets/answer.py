@@ -31,6 +31,10 @@ class View(Enum):
     TOKENS = auto()
     MARKDOWN = auto()
 
+    def shows_tokens(self, *, ended: bool) -> bool:
+        """Whether an answer that has ended, or not, is shown as tokens."""
+        return self is View.TOKENS or (self is View.LIVE and not ended)
+
 
 class AnswerTurn(Turn):
     """An answer, new or kept. It grows with the events, and ends in a line of figures."""
@@ -89,7 +93,7 @@ class AnswerTurn(Turn):
     @property
     def shows_tokens(self) -> bool:
         """Whether it is shown as tokens now."""
-        return self._view is View.TOKENS or (self._view is View.LIVE and not self._ended)
+        return self._view.shows_tokens(ended=self._ended)
 
     def can(self, act: Act) -> bool:
         """An answer that is being written cannot be answered again; only one that was cut short can be gone on with."""

@@ -78,7 +78,7 @@ class ModelList(OptionList, can_focus=False):
             ]
         self.set_options(options)
         keys = [option.id for option in options]
-        if at in keys:
+        if at is not None and at in keys:  # what stands above entries has no key
             self.highlighted = keys.index(at)
         else:
             self.action_first()

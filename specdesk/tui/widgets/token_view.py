@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from specdesk.core.events import AnswerToken
-from specdesk.tokenview import REFUSED, Span, marked, marks, styles
+from specdesk.tokenview import REFUSED, Kind, Span, marked, marks, styles
 from specdesk.tui.appearance import has_styles
 from specdesk.tui.widgets.headroom import Headroom
 from specdesk.tui.widgets.rows import Rows
@@ -50,20 +50,21 @@ class TokenView(Widget):
 
     def __init__(self, *, speculating: bool, show_rejected: bool) -> None:
         super().__init__()
-        self._styles = {kind: Style.parse(style) for kind, style in styles(speculating=speculating).items()}
+        self._speculating = speculating
         self._marks = {} if has_styles(os.environ) else marks(speculating=speculating)
+        self._styles = self._styles_for(drafted=False)
         self._show_rejected = show_rejected
         self._spans: list[Span] = []
         self._rows = Rows(1)
         self._grows = False
+        self._has_draft = False
         self._headroom = Headroom()
         self._chosen: int | None = None
         self._pointed: Span | None = None
 
     def on_mount(self) -> None:
-        """Under NO_COLOR the other cues remain, at full contrast."""
-        if self.app.no_color:
-            self._styles = {kind: style.without_color for kind, style in self._styles.items()}
+        """From here on it is known whether there are colours."""
+        self._styles = self._styles_for(drafted=self._has_draft)
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -73,14 +74,19 @@ class TokenView(Widget):
     def extend(self, spans: Iterable[Span]) -> None:
         """Append spans; more may follow."""
         self._grows = True
+        had_draft = self._has_draft
         first = len(self._rows) - 1
         for span in spans:
+            self._has_draft |= span.kind is not Kind.PLAIN
             span = replace(span, text=marked(span.text.replace("\t", _TAB), self._marks.get(span.kind, "")))
             self._spans.append(span)
             if self._shows(span):
                 self._rows.add(span)
-        changed = Region(0, first, self._rows.width, len(self._rows) - first)
-        self._paint(changed)
+        if self._has_draft and not had_draft:
+            self._styles = self._styles_for(drafted=True)
+            self._paint()
+        else:
+            self._paint(Region(0, first, self._rows.width, len(self._rows) - first))
 
     def finish(self) -> None:
         """There are no more spans."""
@@ -181,6 +187,14 @@ class TokenView(Widget):
             if x < at:
                 return span if span.whole is not None else None
         return None
+
+    def _styles_for(self, *, drafted: bool) -> dict[Kind, Style]:
+        """Where nothing was drafted yet, there is nothing to tell the target's own tokens from."""
+        found = styles(speculating=self._speculating and (drafted or bool(self._marks)))
+        parsed = {kind: Style.parse(style) for kind, style in found.items()}
+        if not self.is_attached or not self.app.no_color:
+            return parsed
+        return {kind: style.without_color for kind, style in parsed.items()}  # the other cues, at full contrast
 
     def _style_of(self, span: Span) -> Style:
         style = self._styles[span.kind]
