@@ -18,7 +18,8 @@ from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.conversation import Conversation, Question
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.figures import Figures
-from specdesk.tui.widgets.answer import AnswerTurn, View
+from specdesk.tui.view import View
+from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.transcript import Transcript
 from specdesk.tui.widgets.turn import Turn
 from specdesk.tui.widgets.turns import Notice, UserTurn

@@ -24,7 +24,8 @@ from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.setup import Setup
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import AnswerTurn, View
+from specdesk.tui.view import View
+from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.transcript import Transcript
 from tests.tui.scripted import END, PATIENCE_S, ScriptedEngine, prompt_read, values_of

@@ -15,7 +15,8 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
 from specdesk.tokenview import Kind
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import AnswerTurn, View
+from specdesk.tui.view import View
+from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.turn import Turn
 from specdesk.tui.widgets.turns import UserTurn

@@ -10,7 +10,7 @@ import pytest
 
 from specdesk.core.events import Step
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import View
+from specdesk.tui.view import View
 from tests.tui.driver import Chat
 from tests.tui.scripted import END, step
 

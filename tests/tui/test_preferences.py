@@ -23,7 +23,7 @@ from specdesk.tui.preferences.catalogue import BY_KEY, DEFAULTS, PRESET_KEYS, SE
 from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.preferences.presets import BUILT_IN, checked_name, own_preset, with_preset
 from specdesk.tui.preferences.record import Preferences
-from specdesk.tui.widgets.answer import View
+from specdesk.tui.view import View
 
 EVIL = "[red]x[/red] [/ [b + 1 “é” 漢字 \U0001f469\u200d\U0001f680"
 VALUES = {

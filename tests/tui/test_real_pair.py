@@ -22,7 +22,7 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import View
+from specdesk.tui.view import View
 from tests.cli.shell import specdesk
 from tests.tiny.gguf_models import TinyPair
 from tests.tui.driver import Chat, Driver, chat_over

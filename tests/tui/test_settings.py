@@ -21,7 +21,8 @@ from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.setup import Setup
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import AnswerTurn, View
+from specdesk.tui.view import View
+from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.preset_bar import PresetBar
 from specdesk.tui.widgets.setting_rows import SettingRow

@@ -8,7 +8,7 @@ import pytest
 
 from specdesk.core.events import AnswerToken, Delta, DraftedToken, Finished, Outcome, Source, Step, StopReason
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import View
+from specdesk.tui.view import View
 from tests.tui.driver import Chat, Driver
 from tests.tui.samples import CHARACTERS
 from tests.tui.scripted import prompt_read, step

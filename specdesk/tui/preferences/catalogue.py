@@ -12,7 +12,7 @@ from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.settings import ANSWER_TOKENS, CONTEXTS, DEFAULT_N_CTX, LOOKAHEADS, SEEDS
 from specdesk.tui.preferences.kinds import Kind, Number, Text, Whole, Word
-from specdesk.tui.widgets.answer import View
+from specdesk.tui.view import View
 
 Values = Mapping[str, Any]
 """Values of settings by their keys, each of the type that its setting reads."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum, auto
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -16,24 +15,12 @@ from specdesk.records import step_of
 from specdesk.store.values import ChatMessage, State
 from specdesk.tokenview import Kind, Span, delta_spans, spans, visible
 from specdesk.tui.figures import UNKNOWN, Figures
+from specdesk.tui.view import View
 from specdesk.tui.widgets.answer_text import AnswerText
 from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.turn import Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
 from specdesk.wording import ENDINGS, history_cut
-
-
-class View(Enum):
-    """How answers are shown."""
-
-    LIVE = auto()
-    """As tokens while they are written, as Markdown afterwards."""
-    TOKENS = auto()
-    MARKDOWN = auto()
-
-    def shows_tokens(self, *, ended: bool) -> bool:
-        """Whether an answer that has ended, or not, is shown as tokens."""
-        return self is View.TOKENS or (self is View.LIVE and not ended)
 
 
 class AnswerTurn(Turn):
