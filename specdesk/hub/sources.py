@@ -1,4 +1,4 @@
-"""What a source of model files is. It only delivers; whether the bytes are right is decided in fetch.py."""
+"""What a source of model files is. It only delivers; whether the bytes are right is decided in landing.py."""
 
 from __future__ import annotations
 

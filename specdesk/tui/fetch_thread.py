@@ -38,7 +38,7 @@ class FetchProgress:
     notices: tuple[str, ...]
 
 
-class Tally:
+class FetchTally:
     """A Reporter that adds up; it may be asked from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -98,7 +98,7 @@ class FetchThread:
     def __init__(
         self,
         fetch: Callable[[Reporter, Stop], object],
-        tally: Tally,
+        tally: FetchTally,
         post: Callable[[textual.message.Message], bool],
     ) -> None:
         self._fetch = fetch

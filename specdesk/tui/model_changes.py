@@ -20,7 +20,7 @@ from specdesk.tui.menu import Menu
 from specdesk.tui.model_entries import Machine
 from specdesk.tui.model_shelf import ModelShelf
 from specdesk.tui.offer import offer_of
-from specdesk.tui.screens.fetch import FetchScreen, Outcome
+from specdesk.tui.screens.fetch import FetchOutcome, FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
 
 
@@ -125,11 +125,11 @@ class ModelChanges:
         while (pair := self._absent(chosen)) is not None:
             offer, fetch = partial(offer_of, pair, self._shelf.n_ctx()), partial(self._shelf.fetch, pair)
             match await self._app.push_screen_wait(FetchScreen(offer, fetch, welcome=welcome)):
-                case Outcome.FETCHED:
+                case FetchOutcome.FETCHED:
                     return chosen
-                case Outcome.LEFT:
+                case FetchOutcome.LEFT:
                     return None
-                case Outcome.OTHER:
+                case FetchOutcome.OTHER:
                     chosen = await self._picked() or chosen
         return chosen
 

@@ -18,7 +18,7 @@ from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.tokenview import visible
-from specdesk.tui.fetch_thread import FetchProgress, FetchThread, FileProgress, Tally
+from specdesk.tui.fetch_thread import FetchProgress, FetchTally, FetchThread, FileProgress
 from specdesk.tui.fetch_words import going, kept, needs, offered
 from specdesk.tui.messages import FetchCrashed, FetchEnded
 from specdesk.tui.offer import Offer
@@ -34,12 +34,13 @@ WELCOME = (
 )
 
 
-class Outcome(Enum):
+class FetchOutcome(Enum):
     """How it ended."""
 
     FETCHED = auto()
     """Everything is here."""
     LEFT = auto()
+    """The user does not want it now."""
     OTHER = auto()
     """The user wants to choose another pair."""
 
@@ -54,7 +55,7 @@ class Phase(Enum):
     FAILED = "Enter tries again · O other models · Esc not now · Ctrl+Q quits"
 
 
-class FetchScreen(ModalScreen[Outcome]):
+class FetchScreen(ModalScreen[FetchOutcome]):
     """Offers a pair, and fetches it when the user agrees."""
 
     CSS_PATH = "fetch.tcss"
@@ -77,7 +78,7 @@ class FetchScreen(ModalScreen[Outcome]):
         self._offer = make_offer()
         self._phase = Phase.OFFERED
         self._thread: FetchThread | None = None
-        self._tally: Tally | None = None
+        self._tally: FetchTally | None = None
 
     def compose(self) -> ComposeResult:
         """What it is, what it takes, each file, how far all of it is, and the keys."""
@@ -116,7 +117,7 @@ class FetchScreen(ModalScreen[Outcome]):
         if self._phase in (Phase.FETCHING, Phase.STOPPING):
             return
         self._look()
-        self._tally = Tally()
+        self._tally = FetchTally()
         self._thread = FetchThread(self._fetch, self._tally, self.post_message)
         self._enter(Phase.FETCHING)
         self._thread.start()
@@ -127,12 +128,12 @@ class FetchScreen(ModalScreen[Outcome]):
             self._enter(Phase.STOPPING)
             self._thread.stop()
         elif self._phase is not Phase.STOPPING:
-            self.dismiss(Outcome.LEFT)
+            self.dismiss(FetchOutcome.LEFT)
 
     def action_other(self) -> None:
         """Have other models chosen."""
         if self._phase not in (Phase.FETCHING, Phase.STOPPING):
-            self.dismiss(Outcome.OTHER)
+            self.dismiss(FetchOutcome.OTHER)
 
     # --- how it goes
 
@@ -145,7 +146,7 @@ class FetchScreen(ModalScreen[Outcome]):
         elif message.stopped:
             self._enter(Phase.STOPPED)
         else:
-            self.dismiss(Outcome.FETCHED)
+            self.dismiss(FetchOutcome.FETCHED)
 
     def on_fetch_crashed(self, message: FetchCrashed) -> None:
         """A bug: it ends the app with its traceback."""

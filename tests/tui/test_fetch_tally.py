@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specdesk.tui.fetch_thread import FileProgress, Tally
+from specdesk.tui.fetch_thread import FetchTally, FileProgress
 from specdesk.tui.fetch_words import going
 
 
@@ -18,7 +18,7 @@ class Clock:
 
 def test_rate_and_time_left_come_from_what_arrives_now() -> None:
     clock = Clock()
-    tally = Tally(clock)
+    tally = FetchTally(clock)
     tally.start("a", 600)
     tally.keep(300)
     assert going(tally.now, 300, 1000) == "300 bytes of 1.0 kB"
@@ -34,7 +34,7 @@ def test_rate_and_time_left_come_from_what_arrives_now() -> None:
 def test_bursts_count_with_the_waits_between_them() -> None:
     """Bug: a package that came at once after 10 s made a rate of hundreds of megabytes per second."""
     clock = Clock()
-    tally = Tally(clock)
+    tally = FetchTally(clock)
     tally.start("a", 1000)
     for _ in range(9):
         clock.now_s += 10
@@ -47,7 +47,7 @@ def test_bursts_count_with_the_waits_between_them() -> None:
 
 
 def test_another_try_at_a_file_counts_from_what_is_kept() -> None:
-    tally = Tally(Clock())
+    tally = FetchTally(Clock())
     tally.start("a", 600)
     tally.advance(400)
     tally.start("a", 600)
@@ -62,7 +62,7 @@ def test_another_try_at_a_file_counts_from_what_is_kept() -> None:
 
 def test_silence_is_said_and_lowers_the_rate() -> None:
     clock = Clock()
-    tally = Tally(clock)
+    tally = FetchTally(clock)
     tally.start("a", 1000)
     clock.now_s += 1
     tally.advance(200)
@@ -75,7 +75,7 @@ def test_silence_is_said_and_lowers_the_rate() -> None:
 
 
 def test_notices_are_kept_in_order() -> None:
-    tally = Tally(Clock())
+    tally = FetchTally(Clock())
     tally.notice("first")
     tally.notice("second")
     assert tally.now.notices == ("first", "second")
