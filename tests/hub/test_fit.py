@@ -1,3 +1,5 @@
+"""What fits in memory, and how much of it is free."""
+
 from __future__ import annotations
 
 import subprocess

@@ -10,7 +10,7 @@ import pytest
 from specdesk.core.interrupted import Interrupted
 from specdesk.hub.gguf_header import GgufHeader, read_header
 from specdesk.hub.library import Library, LocalModel, difference
-from tests.tiny.gguf_stubs import WORDS, write_stub
+from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 
 
 def found(folder: Path, *files: Path) -> dict[str, LocalModel]:
@@ -50,15 +50,7 @@ def test_what_cannot_chat_is_listed_with_its_reason(tmp_path: Path, monkeypatch:
     write_stub(tmp_path / "no-words.gguf", words=[])
     (tmp_path / "damaged.gguf").write_bytes(b"GGUF\3\0\0\0")
     (tmp_path / "gone.gguf").symlink_to(tmp_path / "nowhere")
-    locked = write_stub(tmp_path / "locked.gguf")
-    opened = Path.open
-
-    def guarded(self: Path, *args: object, **kwargs: object) -> object:
-        if self == locked:
-            raise PermissionError(13, "Permission denied", str(self))
-        return opened(self, *args, **kwargs)  # type: ignore[call-overload]
-
-    monkeypatch.setattr(Path, "open", guarded)
+    lock(monkeypatch, write_stub(tmp_path / "locked.gguf"))
     assert {name: model.problem for name, model in found(tmp_path).items()} == {
         "mmproj.gguf": "it is no language model but what goes with one (mmproj)",
         "old-mmproj.gguf": "it is the eyes of another model (a projector), no language model",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from gguf import GGUFWriter, LlamaFileType, TokenType
 
 WORDS = ("<unk>", "<s>", "</s>", "a", "b", "c")
@@ -54,3 +55,15 @@ def write_stub(
     writer.write_kv_data_to_file()
     writer.close()
     return path
+
+
+def lock(monkeypatch: pytest.MonkeyPatch, locked: Path) -> None:
+    """Make a file one that may not be opened, also by root."""
+    opened = Path.open
+
+    def guarded(self: Path, *args: object, **kwargs: object) -> object:
+        if self == locked:
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, *args, **kwargs)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", guarded)

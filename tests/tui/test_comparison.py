@@ -81,16 +81,19 @@ class TestSpeedup:
         assert "both were plain decoding" in verdict(both)
 
     @pytest.mark.parametrize(
-        ("plain_s", "speculative_s", "words"),
-        [(0.04, 0.04, ""), (0.04, 0.045, ""), (0.04, 0.08, "2.0 times"), (0.06, 0.04, "1.5 times")],
+        ("plain_s", "speculative_s", "begins"),
+        [
+            (0.04, 0.04, ""),
+            (0.04, 0.045, ""),
+            (0.04, 0.08, "a pass took 2.0 times as long in the speculative run"),
+            (0.06, 0.04, "a pass took 1.5 times as long in the plain run"),
+        ],
     )
     def test_a_machine_that_was_busy_in_one_run_is_named(
-        self, plain_s: float, speculative_s: float, words: str
+        self, plain_s: float, speculative_s: float, begins: str
     ) -> None:
         both = halves(timed(20, 0.04, plain_s=plain_s), timed(20, 0.05, plain_s=speculative_s, drafted=True))
-        said = unsteady(both)
-        assert (words in said) == bool(said or not words)
-        assert ("speculative run" in said, "plain run" in said) == (words == "2.0 times", words == "1.5 times")
+        assert unsteady(both).partition(":")[0] == begins
         assert unsteady(halves(timed(3, 0.04, plain_s=1.0), timed(3, 0.05))) == ""
 
     def test_does_not_divide_by_a_clock_that_stands(self) -> None:
