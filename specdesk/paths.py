@@ -52,6 +52,11 @@ def preferences_file() -> Path:
     return home() / "preferences.json"
 
 
+def chosen_file() -> Path:
+    """Where the choice of models is kept for the next start."""
+    return home() / "chosen.json"
+
+
 def _home_or(of_platform: Callable[..., Path]) -> Path:
     override = os.environ.get("SPECDESK_HOME")
     try:

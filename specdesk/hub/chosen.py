@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from specdesk import paths
-from specdesk.errors import UsageError
+from specdesk.errors import StorageError, UsageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path, has_pair
+from specdesk.paths import chosen_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +48,32 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def remember(chosen: Chosen) -> None:
-    """Keep it for the next start. Raises OSError where the disk refuses."""
+    """Keep it for the next start. Raises StorageError where the disk refuses."""
     if chosen.pair is not None:
         kept = _Kept(chosen.pair)
     else:
         draft = None if chosen.draft is None else str(chosen.draft.absolute())
         kept = _Kept(None, str(chosen.target.absolute()), draft)
-    path = _path()
+    path = chosen_file()
     part = path.with_suffix(f".{os.getpid()}.part")
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        part.write_bytes(msgspec.json.encode(kept) + b"\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(msgspec.json.encode(kept) + b"\n")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"this choice cannot be kept for the next start: {path}: {error.strerror}",
+            "--pair or --target and --draft name the models then",
+        ) from error
 
 
 def remembered(manifest: Manifest) -> Chosen | None:
     """What was kept; None where nothing was, or it is damaged. Its files may be gone."""
     try:
-        kept = msgspec.json.decode(_path().read_bytes(), type=_Kept)
+        kept = msgspec.json.decode(chosen_file().read_bytes(), type=_Kept)
         if kept.pair is not None:
             return of_pair(manifest.pair(kept.pair))
     except (OSError, msgspec.MsgspecError, RecursionError, UsageError):
@@ -75,7 +81,3 @@ def remembered(manifest: Manifest) -> Chosen | None:
     if kept.target is None:
         return None
     return Chosen(None, Path(kept.target), None if kept.draft is None else Path(kept.draft))
-
-
-def _path() -> Path:
-    return paths.home() / "chosen.json"

@@ -69,8 +69,8 @@ class ModelChanges:
         if self._by_user:
             try:
                 remember(self._running)
-            except OSError as error:
-                self._say(f"this choice cannot be kept for the next start: {error.strerror}")
+            except StorageError as error:
+                self._say(str(error))
 
     def failed(self, error: SpecdeskError) -> None:
         """It does not run; if the user has just chosen it, there is another choice."""

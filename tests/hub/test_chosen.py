@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from specdesk.errors import StorageError
 from specdesk.hub.chosen import Chosen, absent, of_pair, remember, remembered
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path
@@ -67,5 +69,5 @@ def test_a_damaged_record_counts_as_none(home: Path, text: str) -> None:
 
 def test_a_disk_that_refuses_says_so(home: Path) -> None:
     home.write_text("in the way")
-    with pytest.raises(OSError, match="data"):
+    with pytest.raises(StorageError, match=rf"cannot be kept for the next start: {re.escape(str(home))}.*--target"):
         remember(of_pair(PAIR))

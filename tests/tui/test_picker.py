@@ -55,6 +55,20 @@ async def test_a_pair_that_is_here_is_loaded(store: ChatStore, folder: Path) -> 
     assert remembered(MANIFEST) == of_pair(OTHER)
 
 
+async def test_a_choice_that_cannot_be_kept_is_loaded_and_said(store: ChatStore, folder: Path) -> None:
+    put(OTHER)
+    paths.chosen_file().mkdir()
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        await see.point_at("pair other")
+        await see.press("enter")
+        await see.until(lambda: len(chat.loads) == 2, "the load")
+        await see.until_state(State.READY)
+        await see.says("note: this choice cannot be kept", "chosen.json: Is a")
+
+
 async def test_a_target_is_loaded_with_a_draft_or_alone(store: ChatStore, folder: Path) -> None:
     target, draft = write_stub(folder / "t.gguf", "The Target"), write_stub(folder / "d.gguf", "The Draft")
     chat = ModelsChat(store)
