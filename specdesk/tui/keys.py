@@ -29,13 +29,22 @@ PLACES: Final = {
 }
 """Where keys work, by what their ids begin with, in the order in which they are told."""
 
-
 _MOVES: Final = {
     "app.focus_next": "Go to the next part of the screen.",
     "app.focus_previous": "Go to the part before.",
 }
 """Bindings of Textual's that have no words of their own."""
-_NAMES: Final = {"escape": "Esc", "enter": "Enter", "pageup": "PageUp", "pagedown": "PageDown", "delete": "Delete"}
+_NAMES: Final = {
+    "escape": "Esc",
+    "enter": "Enter",
+    "pageup": "PageUp",
+    "pagedown": "PageDown",
+    "delete": "Delete",
+    "up": "Up",
+    "down": "Down",
+    "left": "Left",
+    "right": "Right",
+}
 """Keys as the documents call them, where Textual's footer has signs or other words."""
 
 
