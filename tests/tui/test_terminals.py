@@ -56,7 +56,7 @@ def _seen(colour: Color | None, default: int, system: ColorSystem) -> object:
 
 
 async def tour(see: Driver, look: Callable[[str], None]) -> None:
-    """Shows every screen in turn, ends where it began."""
+    """Shows in turn every screen that is about one chat, and ends where it began."""
     places = {
         "chat": ((), ()),
         "chat, a turn chosen": (("shift+tab", "right"), ("escape",)),
@@ -65,6 +65,9 @@ async def tour(see: Driver, look: Callable[[str], None]) -> None:
         "presets": (("ctrl+s", "shift+tab", "shift+tab", "enter"), ("escape", "escape")),
         "help": (("f1",), ("escape",)),
         "palette": (("ctrl+p",), ("escape",)),
+        "a comparison": (("f3",), ("escape", "escape")),
+        "a file to write": (("f5",), ("escape",)),
+        "a file to read": (("f8",), ("escape",)),
     }
     for place, (there, back) in places.items():
         await see.pilot.press(*there)
