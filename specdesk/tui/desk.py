@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from textual.timer import Timer
 
@@ -14,6 +14,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage, Role
 from specdesk.tui.answering import Answering
+from specdesk.tui.attempts import ShowsErrors, done, result_of
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.conversation import Conversation, Question
 from specdesk.tui.engine_thread import EngineThread
@@ -24,20 +25,15 @@ from specdesk.tui.widgets.transcript import Transcript
 from specdesk.tui.widgets.turn import Turn
 from specdesk.tui.widgets.turns import Notice, UserTurn
 
-_Result = TypeVar("_Result")
 
-
-class Owner(Protocol):
-    """Whose desk it is."""
+class Owner(ShowsErrors, Protocol):
+    """Whose desk it is; it shows what the disk refuses, and what cannot be asked."""
 
     def set_timer(self, delay: float, callback: Callable[[], None], /) -> Timer:
         """Call back after so many seconds."""
 
     def show_figures(self, figures: Figures) -> None:
         """The figures of the answer under way changed."""
-
-    def show_error(self, error: SpecdeskError) -> None:
-        """The disk refused, or what was asked cannot be."""
 
 
 class Desk:
@@ -84,9 +80,9 @@ class Desk:
             return False
         earlier = None if instead is None else instead.message
         if earlier is None:
-            question = self._kept(lambda: self._conversation.ask(text, self.options, info))
+            question = result_of(lambda: self._conversation.ask(text, self.options, info), self._owner)
         else:
-            question = self._kept(lambda: self._conversation.ask_instead(earlier, text, self.options, info))
+            question = result_of(lambda: self._conversation.ask_instead(earlier, text, self.options, info), self._owner)
         if question is None:
             return False
         if instead is not None:
@@ -118,7 +114,7 @@ class Desk:
         message, info = turn.message, self.info
         if message is None or info is None:
             return None
-        return self._kept(lambda: ask(message, self.options, info))
+        return result_of(lambda: ask(message, self.options, info), self._owner)
 
     def _answer(self, question: Question, turn: AnswerTurn | None = None) -> None:
         """Have a question answered on a new turn, or have `turn` gone on with."""
@@ -171,7 +167,7 @@ class Desk:
     def open(self, chat_id: int, at: int | None = None) -> None:
         """Show a chat, at one of its messages or at its end."""
         conversation = Conversation(self._store, chat_id)
-        said = self._kept(lambda: conversation.turns)
+        said = result_of(lambda: conversation.turns, self._owner)
         if said is None:
             return
         self.clear()
@@ -189,12 +185,7 @@ class Desk:
         if message is None or self.is_answering:
             return
         other = message.siblings[(message.sibling_index + step) % len(message.siblings)]
-
-        def switched() -> bool:
-            self._store.switch_branch(other)
-            return True
-
-        if self._kept(switched):
+        if done(lambda: self._store.switch_branch(other), self._owner):
             self.open(message.chat_id, other)
 
     def toggle_view(self) -> None:
@@ -242,13 +233,6 @@ class Desk:
 
     def _show_figures(self, turn: AnswerTurn) -> None:
         self._owner.show_figures(turn.figures)
-
-    def _kept(self, change: Callable[[], _Result]) -> _Result | None:
-        try:
-            return change()
-        except SpecdeskError as error:
-            self._owner.show_error(error)
-            return None
 
     def _unkept(self, error: SpecdeskError) -> None:
         self._owner.show_error(error)

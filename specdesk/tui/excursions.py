@@ -13,6 +13,7 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.store.exchange import Imported
 from specdesk.store.values import Chat
 from specdesk.tokenview import visible
+from specdesk.tui.attempts import ShowsErrors, result_of
 from specdesk.tui.comparing import Subject, subject_of
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
@@ -25,14 +26,11 @@ from specdesk.wording import notes
 _Result = TypeVar("_Result")
 
 
-class Owner(Protocol):
-    """Who goes out."""
+class Owner(ShowsErrors, Protocol):
+    """Who goes out; it shows what the disk refuses."""
 
     def notify(self, message: str, *, markup: bool) -> None:
         """Say something in passing."""
-
-    def show_error(self, error: SpecdeskError) -> None:
-        """The disk refused."""
 
 
 class Excursions:
@@ -94,7 +92,8 @@ class Excursions:
 
     def _subject(self, text: str, editing: Turn | None) -> Subject | None:
         instead = None if editing is None else editing.message
-        found = self._read(lambda: subject_of(self._store, self._desk.chat_id, text, self._desk.options, instead))
+        desk = self._desk
+        found = result_of(lambda: subject_of(self._store, desk.chat_id, text, desk.options, instead), self._owner)
         if found is None:
             self._say("nothing to compare yet: ask something, or write it into the prompt")
         return found
@@ -104,14 +103,7 @@ class Excursions:
         if chat_id is None:
             self._say("nothing to save yet: nothing was said")
             return None
-        return self._read(lambda: self._store.chat(chat_id))
-
-    def _read(self, what: Callable[[], _Result]) -> _Result | None:
-        try:
-            return what()
-        except SpecdeskError as error:
-            self._owner.show_error(error)
-            return None
+        return result_of(lambda: self._store.chat(chat_id), self._owner)
 
     async def _go(self, screen: Screen[_Result]) -> _Result | None:
         if self._away:

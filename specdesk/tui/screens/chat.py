@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from textual import on, work
@@ -17,6 +16,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
+from specdesk.tui.attempts import done
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
@@ -458,12 +458,12 @@ class ChatScreen(Screen[None]):
     @on(Chats.Searched)
     def search_chats(self, message: Chats.Searched) -> None:
         """List what holds the text."""
-        self._did(lambda: self._bookshelf.search(message.query))
+        done(lambda: self._bookshelf.search(message.query), self)
 
     @on(Chats.Undone)
     def undo_delete(self) -> None:
         """Bring back what was deleted last."""
-        self._did(self._bookshelf.undo)
+        done(self._bookshelf.undo, self)
 
     @on(Chats.Renaming)
     @work
@@ -471,14 +471,14 @@ class ChatScreen(Screen[None]):
         """Ask for another title."""
         title = await self.app.push_screen_wait(TextEntry("Title of the chat", message.title))
         if title and title.strip():
-            self._did(lambda: self._bookshelf.rename(message.chat_id, title.strip()))
+            done(lambda: self._bookshelf.rename(message.chat_id, title.strip()), self)
 
     @on(Chats.Deleted)
     def delete_chat(self, message: Chats.Deleted) -> None:
         """Take it from the list; it can be brought back."""
         if message.chat_id == self._desk.chat_id and self._desk.is_answering:
             self._say(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
-        elif self._did(lambda: self._bookshelf.delete(message.chat_id)) and (message.chat_id == self._desk.chat_id):
+        elif done(lambda: self._bookshelf.delete(message.chat_id), self) and message.chat_id == self._desk.chat_id:
             self.action_new_chat()
 
     # --- settings and help
@@ -490,7 +490,7 @@ class ChatScreen(Screen[None]):
         changes = await self.app.push_screen_wait(SettingsScreen(setup.values, setup.outranked, setup))
         if changes is None:
             return
-        self._did(lambda: setup.change(changes))
+        done(lambda: setup.change(changes), self)
         self._desk.options = setup.options
         self._desk.show_usually_as(setup.values["view"])
         if not setup.must_load:
@@ -522,7 +522,7 @@ class ChatScreen(Screen[None]):
 
     def remember(self, key: str, value: object) -> None:
         """Have kept what is set in passing."""
-        self._did(lambda: self._setup.remember(key, value))
+        done(lambda: self._setup.remember(key, value), self)
 
     # --- how it is shown
 
@@ -553,12 +553,3 @@ class ChatScreen(Screen[None]):
     def _say(self, text: str) -> None:
         """Tell in passing."""
         self.notify(visible(text), markup=False)
-
-    def _did(self, change: Callable[[], None]) -> bool:
-        """Whether the store did it; if not, why is said."""
-        try:
-            change()
-        except SpecdeskError as error:
-            self.show_error(error)
-            return False
-        return True

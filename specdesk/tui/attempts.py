@@ -1,0 +1,36 @@
+"""What the disk, or the engine, may refuse: it is tried, and a refusal is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from specdesk.errors import SpecdeskError
+
+_Result = TypeVar("_Result")
+
+
+class ShowsErrors(Protocol):
+    """Who tells the user what was refused."""
+
+    def show_error(self, error: SpecdeskError) -> None:
+        """This was refused."""
+
+
+def result_of(attempt: Callable[[], _Result], owner: ShowsErrors) -> _Result | None:
+    """What comes of it; None where it raises SpecdeskError, which the owner shows."""
+    try:
+        return attempt()
+    except SpecdeskError as error:
+        owner.show_error(error)
+        return None
+
+
+def done(attempt: Callable[[], object], owner: ShowsErrors) -> bool:
+    """Whether it was done; if it raises SpecdeskError, the owner shows that."""
+    try:
+        attempt()
+    except SpecdeskError as error:
+        owner.show_error(error)
+        return False
+    return True
