@@ -52,7 +52,7 @@ class ChatApp(CopyingApp[None]):
         self._chat = ChatScreen(self.engine, store, setup)
         self._models: ModelChanges | None = None
         if shelf is not None:
-            self._models = ModelChanges(self, shelf, self.engine.start, self._chat.change_models, self._note)
+            self._models = ModelChanges(self, shelf, self.engine.start, self._chat.load_models, self._note)
         self._worn = self.theme
         self._without_colour = WithoutColour()
         self.no_color = self.no_color or shows_no_colour(self.console)

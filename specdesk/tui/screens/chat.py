@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from textual import on, work
@@ -12,12 +13,15 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 
 from specdesk.core.events import Finished
+from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
 from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
+from specdesk.tui.adjusting import Adjusting
 from specdesk.tui.attempts import done
 from specdesk.tui.bookshelf import Bookshelf
+from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread, Load
@@ -38,7 +42,6 @@ from specdesk.tui.messages import (
     LoadFailed,
 )
 from specdesk.tui.screens.help import HelpScreen
-from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
 from specdesk.tui.state import REFUSALS, State
@@ -51,7 +54,6 @@ from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.transcript import Transcript
 from specdesk.tui.widgets.turn import Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
-from specdesk.wording import notes
 
 _WIDE: Final = 80
 """Columns from which there is room for something beside the conversation."""
@@ -111,6 +113,7 @@ class ChatScreen(Screen[None]):
         self._desk.shows_rejected = setup.values["show_rejected"]
         self._interrupt = InterruptKey()
         self._excursions = Excursions(self, self._go, engine, store, self._desk)
+        self._adjusting = Adjusting(self, self._go, self._desk, setup)
         self._editing: Turn | None = None
         self._state = State.LOADING
 
@@ -161,7 +164,7 @@ class ChatScreen(Screen[None]):
         """Open for questions."""
         self._desk.info = message.info
         self.query_one(Prompt).capacity(message.info.n_ctx)
-        self._tell_setup()
+        self._adjusting.tell()
         self._enter(State.READY)
         self._transcript.say_first(
             "Ask something. Colours show who wrote each token; struck text was drafted and refused. Ctrl+T shows "
@@ -179,12 +182,12 @@ class ChatScreen(Screen[None]):
         self._desk.add(message.event)
         if isinstance(message.event, Finished):
             self._conclude(None)
-            self._load_if_needed()
+            self._adjusting.load_if_needed()
 
     def on_answer_failed(self, message: AnswerFailed) -> None:
         """Keep what is there and say what happened."""
         self._conclude(message.error)
-        self._load_if_needed()
+        self._adjusting.load_if_needed()
 
     def on_engine_lost(self, message: EngineLost) -> None:
         """Keep what is there; the models may be loaded again."""
@@ -325,15 +328,10 @@ class ChatScreen(Screen[None]):
     def action_reload(self) -> None:
         """Load the models again."""
         if self._state is State.BROKEN:
-            self._load()
+            self.load_models()
 
-    def _load(self) -> None:
-        self._enter(State.LOADING)
-        self._setup.order()
-        self._engine.reload()
-
-    def change_models(self, load: Load) -> None:
-        """Load other models; an answer under way ends first, and what came of it is kept."""
+    def load_models(self, load: Load | None = None) -> None:
+        """Load the same models again, or others; an answer under way ends first, and what came of it is kept."""
         self._enter(State.LOADING)
         self._setup.order()
         self._engine.reload(load)
@@ -344,8 +342,7 @@ class ChatScreen(Screen[None]):
 
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
-        self._desk.toggle_rejected()
-        self.remember("show_rejected", self._desk.shows_rejected)
+        self._adjusting.toggle_rejected()
 
     def action_new_chat(self) -> None:
         """Begin again with an empty history."""
@@ -485,44 +482,17 @@ class ChatScreen(Screen[None]):
 
     @work
     async def action_settings(self) -> None:
-        """Let the user change how answers are made; what is under way is not touched."""
-        setup = self._setup
-        changes = await self.app.push_screen_wait(SettingsScreen(setup.values, setup.outranked, setup))
-        if changes is None:
-            return
-        done(lambda: setup.change(changes), self)
-        self._desk.options = setup.options
-        self._desk.show_usually_as(setup.values["view"])
-        if not setup.must_load:
-            self._tell_setup()
-        elif self._desk.is_answering:
-            self.notify("the models are loaded again once this answer has ended", markup=False)
-        else:
-            self._load()
+        """Let the user change how answers are made."""
+        await self._adjusting.ask()
 
     def action_help(self) -> None:
         """Show all keys."""
         files = {"everything": home(), "chats": chats_file(), "settings": preferences_file(), "models": models_dir()}
         self.app.push_screen(HelpScreen(sections(self.app), files))
 
-    def _tell_setup(self) -> None:
-        """Say how answers will be made."""
-        info, options = self._desk.info, self._desk.options
-        if info is None:
-            return
-        self.query_one(ChatHeader).show(info, options)
-        lookahead = info.lookahead(options.answer_options(0))
-        for note in notes(lookahead, wanted=options.lookahead, widest=info.widest):
-            self._transcript.note(Notice(f"note: {note}"))
-
-    def _load_if_needed(self) -> None:
-        """Load the models again if they are to run otherwise; an answer under way is waited for."""
-        if self._setup.must_load and not self._desk.is_answering:
-            self._load()
-
     def remember(self, key: str, value: object) -> None:
         """Have kept what is set in passing."""
-        done(lambda: self._setup.remember(key, value), self)
+        self._adjusting.remember(key, value)
 
     # --- how it is shown
 
@@ -545,6 +515,12 @@ class ChatScreen(Screen[None]):
         """Show the figures of an answer."""
         self.query_one(SpeedPanel).show(figures)
         self.query_one(SpeedStrip).show(figures)
+
+    def show_setup(self, info: EngineInfo, options: ChatOptions, notes: Sequence[str]) -> None:
+        """Show how answers will be made, and keep the notes where they can be read again."""
+        self.query_one(ChatHeader).show(info, options)
+        for note in notes:
+            self._transcript.note(Notice(f"note: {note}"))
 
     def show_error(self, error: SpecdeskError) -> None:
         """Keep it where it can be read again."""

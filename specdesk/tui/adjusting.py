@@ -1,0 +1,78 @@
+"""What is changed while the chat runs: settings hold at once, and the models are loaded again where they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from textual.screen import Screen
+
+from specdesk.engine.client import EngineInfo
+from specdesk.tui.attempts import ShowsErrors, done
+from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.desk import Desk
+from specdesk.tui.preferences.catalogue import Values
+from specdesk.tui.screens.settings import SettingsScreen
+from specdesk.tui.setup import Setup
+from specdesk.wording import notes
+
+
+class Owner(ShowsErrors, Protocol):
+    """Whose settings they are; it shows what cannot be saved."""
+
+    def notify(self, message: str, *, markup: bool) -> None:
+        """Say something in passing."""
+
+    def show_setup(self, info: EngineInfo, options: ChatOptions, notes: Sequence[str]) -> None:
+        """Answers will be made so; `notes` say what of it is not as it was asked for, and why."""
+
+    def load_models(self) -> None:
+        """Load the models again."""
+
+
+class Adjusting:
+    """Brings what is set to the desk. No answer under way is touched."""
+
+    def __init__(self, owner: Owner, go: Callable[[Screen[Any]], Awaitable[Any]], desk: Desk, setup: Setup) -> None:
+        """`go` shows a screen and waits for its result."""
+        self._owner = owner
+        self._go = go
+        self._desk = desk
+        self._setup = setup
+
+    async def ask(self) -> None:
+        """Let the user change how answers are made."""
+        setup, desk = self._setup, self._desk
+        changes: Values | None = await self._go(SettingsScreen(setup.values, setup.outranked, setup))
+        if changes is None:
+            return
+        done(lambda: setup.change(changes), self._owner)
+        desk.options = setup.options
+        desk.show_usually_as(setup.values["view"])
+        if not setup.must_load:
+            self.tell()
+        elif desk.is_answering:
+            self._owner.notify("the models are loaded again once this answer has ended", markup=False)
+        else:
+            self._owner.load_models()
+
+    def tell(self) -> None:
+        """Say how answers will be made, once that is known."""
+        info, options = self._desk.info, self._desk.options
+        if info is not None:
+            lookahead = info.lookahead(options.answer_options(0))
+            self._owner.show_setup(info, options, notes(lookahead, wanted=options.lookahead, widest=info.widest))
+
+    def load_if_needed(self) -> None:
+        """Have the models loaded again if they are to run otherwise; an answer under way is waited for."""
+        if self._setup.must_load and not self._desk.is_answering:
+            self._owner.load_models()
+
+    def toggle_rejected(self) -> None:
+        """Show or hide what the target refused, in all answers, and keep that."""
+        self._desk.toggle_rejected()
+        self.remember("show_rejected", self._desk.shows_rejected)
+
+    def remember(self, key: str, value: object) -> None:
+        """Have kept what is set in passing."""
+        done(lambda: self._setup.remember(key, value), self._owner)
