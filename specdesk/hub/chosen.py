@@ -73,6 +73,9 @@ def remember(chosen: Chosen) -> None:
 def remembered(manifest: Manifest) -> Chosen | None:
     """What was kept; None where nothing was, or it is damaged. Its files may be gone."""
     try:
+        # A pipe in its place would be waited for.
+        if not chosen_file().is_file():
+            return None
         kept = msgspec.json.decode(chosen_file().read_bytes(), type=_Kept)
         if kept.pair is not None:
             return of_pair(manifest.pair(kept.pair))

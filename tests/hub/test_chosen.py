@@ -67,6 +67,12 @@ def test_a_damaged_record_counts_as_none(home: Path, text: str) -> None:
     assert remembered(MANIFEST) is None
 
 
+def test_a_pipe_in_its_place_is_not_waited_for(home: Path) -> None:
+    home.mkdir()
+    os.mkfifo(home / "chosen.json")
+    assert remembered(MANIFEST) is None
+
+
 def test_a_disk_that_refuses_says_so(home: Path) -> None:
     home.write_text("in the way")
     with pytest.raises(StorageError, match=rf"cannot be kept for the next start: {re.escape(str(home))}.*--target"):
