@@ -92,8 +92,11 @@ class Excursions:
 
     def _subject(self, text: str, editing: Turn | None) -> Subject | None:
         instead = None if editing is None else editing.message
-        desk = self._desk
-        found = result_of(lambda: subject_of(self._store, desk.chat_id, text, desk.options, instead), self._owner)
+        try:
+            found = subject_of(self._store, self._desk.chat_id, text, self._desk.options, instead)
+        except SpecdeskError as error:
+            self._owner.show_error(error)
+            return None
         if found is None:
             self._say("nothing to compare yet: ask something, or write it into the prompt")
         return found

@@ -11,7 +11,7 @@ import pytest
 
 from specdesk.core.events import HistoryCut, Step
 from specdesk.engine.client import EngineInfo, Message
-from specdesk.errors import GenerationError
+from specdesk.errors import GenerationError, StorageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind
 from specdesk.tui.chat_options import ChatOptions
@@ -101,6 +101,24 @@ class TestWhatIsAsked:
             await see.pilot.press("f3")
             await see.until(lambda: "both would be plain: K is 0" in told(see), "why not")
             assert not see.engine.asked
+
+    async def test_a_store_that_refuses_is_all_that_is_said(
+        self, make_chat: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Bug: there was nothing to compare yet, too."""
+
+        def refused(*_: object) -> None:
+            raise StorageError("chats.db: Input/output error")
+
+        chat = make_chat()
+        async with chat.run() as see:
+            await see.ask("one")
+            await see.answer(step([], "re"))
+            monkeypatch.setattr(ChatStore, "conversation", refused)
+            await see.pilot.press("f3")
+            await see.until(lambda: "Input/output error" in see.shown(), "the error")
+            await see.pilot.pause()
+            assert told(see) == ""
 
     async def test_not_while_it_answers(self, make_chat: Make) -> None:
         chat = make_chat()
