@@ -29,7 +29,7 @@ from specdesk.hub.report import Reporter
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
 from specdesk.tui.state import State
-from specdesk.tui.widgets.answer import View
+from specdesk.tui.view import View
 from specdesk.tui.widgets.chats import Chats
 from tests.tiny.gguf_stubs import write_stub
 from tests.tui.compared import Compared, numbered, plain

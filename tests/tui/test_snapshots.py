@@ -16,7 +16,7 @@ from rich.console import Console
 
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui import bookshelf, model_changes, offer
-from specdesk.tui.fetch_thread import Tally
+from specdesk.tui.fetch_thread import FetchTally
 from specdesk.tui.screens import fetch
 from specdesk.tui.widgets import headroom
 from tests.tui.driver import Chat
@@ -64,7 +64,7 @@ def stand(
     """A machine on which time stands still, with as much room as ever, in a folder of no name."""
     clock = Clock()
     monkeypatch.setattr(bookshelf, "datetime", Today)
-    monkeypatch.setattr(fetch, "Tally", partial(Tally, clock))
+    monkeypatch.setattr(fetch, "FetchTally", partial(FetchTally, clock))
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(256 * _GB, 156 * _GB, 100 * _GB))
     monkeypatch.setattr(headroom, "SPARE", 0)  # how much of it is left depends on how the answer came in
     for module in (model_changes, offer):
