@@ -123,12 +123,14 @@ class ChatApp(CopyingApp[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that keys can do here, by name, beside Textual's own."""
+        named: set[str] = set()
         for binding in screen.active_bindings.values():
             if binding.enabled and binding.binding.description and binding.binding.tooltip:
+                named.add(binding.binding.description)
                 name, tip = binding.binding.description, binding.binding.tooltip
                 action, node = binding.binding.action, binding.node
                 yield SystemCommand(name, tip, partial(self.run_action, action, node))
-        yield from super().get_system_commands(screen)
+        yield from (command for command in super().get_system_commands(screen) if command.title not in named)
 
     def leave(self) -> None:
         """Keep what came of the answer under way, and leave."""
