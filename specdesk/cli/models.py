@@ -78,7 +78,10 @@ def intended_or_last(models: Models) -> tuple[Chosen, str]:
 
     last = None
     if models == Models(no_download=models.no_download):
-        last = remembered(load_manifest())
+        try:
+            last = remembered(load_manifest())
+        except UsageError as error:
+            return intended(models), error.message
     if last is None:
         return intended(models), ""
     gone = [path for path in (last.target, last.draft) if path is not None and not path.is_file()]

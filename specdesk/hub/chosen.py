@@ -71,16 +71,26 @@ def remember(chosen: Chosen) -> None:
 
 
 def remembered(manifest: Manifest) -> Chosen | None:
-    """What was kept; None where nothing was, or it is damaged. Its files may be gone."""
+    """What was kept; None where nothing was. Its files may be gone. Raises UsageError where it is damaged."""
+    path = chosen_file()
     try:
         # A pipe in its place would be waited for.
-        if not chosen_file().is_file():
+        if not path.is_file():
             return None
-        kept = msgspec.json.decode(chosen_file().read_bytes(), type=_Kept)
+        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
         if kept.pair is not None:
             return of_pair(manifest.pair(kept.pair))
-    except (OSError, msgspec.MsgspecError, RecursionError, UsageError):
-        return None
+    except OSError as error:
+        raise _damaged(path, str(error.strerror)) from error
+    except (msgspec.MsgspecError, UsageError) as error:
+        raise _damaged(path, str(error)) from error
+    except RecursionError as error:
+        raise _damaged(path, "nested too deeply") from error
     if kept.target is None:
-        return None
+        raise _damaged(path, "it names neither a pair nor a target")
     return Chosen(None, Path(kept.target), None if kept.draft is None else Path(kept.draft))
+
+
+def _damaged(path: Path, what: str) -> UsageError:
+    said = f"what models were chosen last time cannot be read: {path}: {what}"
+    return UsageError(said, "the next choice replaces it")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.errors import StorageError
+from specdesk.cli.models import intended_or_last
+from specdesk.cli.options import Models
+from specdesk.errors import StorageError, UsageError
 from specdesk.hub.chosen import Chosen, absent, of_pair, remember, remembered
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path
@@ -61,10 +63,16 @@ def test_relative_paths_hold_from_any_folder(tmp_path: Path, monkeypatch: pytest
     "text",
     ["", "{", "[]", "7", "{}", '{"pair": "no-such-pair"}', '{"pair": 7}', '{"target": 7, "draft": null}', "[" * 10_000],
 )
-def test_a_damaged_record_counts_as_none(home: Path, text: str) -> None:
+def test_a_damaged_record_is_said_and_replaced_by_the_next_choice(home: Path, text: str) -> None:
     home.mkdir()
-    (home / "chosen.json").write_text(text)
-    assert remembered(MANIFEST) is None
+    path = home / "chosen.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=re.escape(f"cannot be read: {path}: ")):
+        remembered(MANIFEST)
+    chosen, note = intended_or_last(Models(no_download=False))
+    assert (chosen.pair, str(path) in note) == ("qwen2.5-coder-1.5b", True)
+    remember(of_pair(PAIR))
+    assert remembered(MANIFEST) == of_pair(PAIR)
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(home: Path) -> None:
