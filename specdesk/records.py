@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+import msgspec
+
 from specdesk.core.answer import Answer
 from specdesk.core.events import Alternative, AnswerToken, Delta, DraftedToken, Outcome, Source, Step
 from specdesk.core.tally import Tally
@@ -93,11 +95,12 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
 
 
 def step_of(record: Mapping[str, Any]) -> Step:
-    """The step that a line of the trace was made of, as far as it tells. Raises KeyError or ValueError for other data.
+    """The step that a line of the trace was made of, as far as it tells.
 
     What its tokens lead by and what plain decoding takes is not kept.
+    Raises: LookupError, TypeError, ValueError or OverflowError for other data.
     """
-    return Step(
+    step = Step(
         index=record["step"],
         lookahead=record["most_drafted"],
         reason=record["lookahead_reason"],
@@ -123,6 +126,10 @@ def step_of(record: Mapping[str, Any]) -> Step:
         target_s=record["target_s"],
         step_s=record["step_s"],
     )
+    if any(delta.token < 0 for delta in step.deltas):
+        raise ValueError("tokens are counted from 0")
+    # Whatever has come in from outside: a number has to be one.
+    return msgspec.convert(msgspec.to_builtins(step), Step)
 
 
 def _draft(info: EngineInfo) -> str | None:

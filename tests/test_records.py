@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,8 @@ from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
 from specdesk.engine.client import AnswerOptions, EngineInfo, ModelInfo
 from specdesk.records import answer_record, step_of, step_record
+from specdesk.tokenview import spans
+from specdesk.tui.token_details import details
 
 INFO = EngineInfo(ModelInfo("Big", "big.gguf", 0), ModelInfo("Small", "small.gguf", 0), 256, 1)
 ACCEPTED, REJECTED, IGNORED = Outcome.ACCEPTED, Outcome.REJECTED, Outcome.IGNORED
@@ -82,6 +86,33 @@ def test_a_line_is_a_step_again() -> None:
     step = replace(DRAFTED, tokens=tokens, deltas=deltas)
     line = json.loads(json.dumps(step_record(step, tally(PLAIN, step), INFO)))
     assert step_of(line) == replace(step, plain_s=None)
+
+
+def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in a record."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+@pytest.mark.parametrize("odd", [None, True, "x", "", -1, 10**30, 10**400, 1e300, [], {}, [{}], ["x"], "\ud800"])
+def test_a_line_from_elsewhere_is_a_step_that_can_be_shown_or_none(odd: object) -> None:
+    """Bug: a trace that was imported with a text for a number ended the chat when its answer was shown."""
+    deltas = (Delta("d0", Source.ACCEPTED, 0), Delta("r", Source.REPLACEMENT, 1))
+    tokens = tuple(replace(t, favoured=0.5, alternatives=(Alternative(9, "r", 0.75),)) for t in DRAFTED.tokens)
+    good = step_record(replace(DRAFTED, tokens=tokens, deltas=deltas), tally(PLAIN, DRAFTED), INFO)
+    for place in places(good):
+        record = json.loads(json.dumps(good))
+        at = record
+        for key in place[:-1]:
+            at = at[key]
+        at[place[-1]] = odd
+        try:
+            step = step_of(record)
+        except (LookupError, TypeError, ValueError, OverflowError):
+            continue
+        assert all(details(span) for span in spans(step, show_rejected=True, written=step.tokens) if span.whole), place
 
 
 def test_a_plain_step_is_compared_with_nothing() -> None:

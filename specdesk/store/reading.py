@@ -6,9 +6,9 @@ import json
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from specdesk.errors import UsageError
 from specdesk.store.document import FORMAT, VERSION
@@ -17,6 +17,11 @@ from specdesk.store.strict_object import StrictObject
 from specdesk.store.values import Role, State
 
 Name = TypeVar("Name", bound=StrEnum)
+
+_DAY: Final = timedelta(days=1)
+_FIRST: Final = datetime.min.replace(tzinfo=UTC) + _DAY
+_LAST: Final = datetime.max.replace(tzinfo=UTC) - _DAY
+"""Times that exist in every time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ def _time(item: StrictObject, key: str) -> datetime:
     text = item.take(key, str)
     try:
         time = datetime.fromisoformat(text)
-        if time.tzinfo is not None:
+        if time.tzinfo is not None and _FIRST <= time.astimezone(UTC) <= _LAST:
             return time.astimezone(UTC)
     except (ValueError, OverflowError):
         pass

@@ -25,6 +25,7 @@ from specdesk.tui.messages import EngineLoaded, EngineNotice, LoadFailed
 from specdesk.tui.model_changes import ModelChanges
 from specdesk.tui.model_shelf import ModelShelf
 from specdesk.tui.screens.chat import ChatScreen
+from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.setup import Setup
 from specdesk.tui.terminal import terminal_driver
 
@@ -94,7 +95,9 @@ class ChatApp(CopyingApp[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out what cannot be done."""
         if action == "models":
-            return self._models is not None
+            # A comparison names its models, and one of them may become the chat's answer.
+            compares = any(isinstance(screen, CompareScreen) for screen in self.screen_stack)
+            return self._models is not None and not compares
         return super().check_action(action, parameters)
 
     def _note(self, text: str) -> None:

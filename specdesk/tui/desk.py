@@ -8,10 +8,12 @@ from typing import Protocol
 
 from textual.timer import Timer
 
-from specdesk.core.events import Event
+from specdesk.core.events import Event, Step
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
+from specdesk.records import step_of
 from specdesk.store.chat_store import ChatStore
+from specdesk.store.encoding import undamaged
 from specdesk.store.values import ChatMessage, Role
 from specdesk.tui.answering import Answering
 from specdesk.tui.attempts import ShowsErrors, done, result_of
@@ -142,7 +144,7 @@ class Desk:
         if answering is None:
             return None
         answering.end(error)
-        said = self._conversation.turns
+        said = self._kept(lambda: self._conversation.turns) or []
         for turn, message in zip(reversed(self._transcript.turns), reversed(said), strict=False):
             turn.know(message)
         if answering.turn.text or not (stopped or error is not None) or len(said) < 2:
@@ -217,8 +219,17 @@ class Desk:
         if message.role is Role.USER:
             return UserTurn(message.text, message)
         turn = self._answer_turn()
-        turn.restore(message, partial(self._store.trace, message.id))
+        turn.restore(message, partial(self._steps, message.id))
         return turn
+
+    def _steps(self, message_id: int) -> list[Step]:
+        """The steps of a kept answer; none where they cannot be read, which is said."""
+
+        def read() -> list[Step]:
+            with undamaged(f"the trace of message {message_id}"):
+                return [step_of(record) for record in self._store.trace(message_id)]
+
+        return self._kept(read) or []
 
     def _answer_turn(self, seed: int | None = None) -> AnswerTurn:
         info = self.info

@@ -154,6 +154,8 @@ def without(key: str, place: str = "") -> Callable[[Any], None]:
         (change("created", "yesterday"), "created must be a time with its offset"),
         (change("updated", "2026-01-31T12:00:00"), "updated must be a time with its offset"),
         (change("created", "0001-01-01T00:00:00+14:00"), "created must be a time with its offset"),
+        (change("created", "0001-01-01T12:00:00+00:00"), "created must be a time with its offset"),
+        (change("updated", "9999-12-31T12:00:00+00:00"), "updated must be a time with its offset"),
         (change("messages", {}), "messages must be a list, not an object"),
         (change("extra", 1), "unknown key 'extra'"),
         (without("title"), "title is missing"),

@@ -201,6 +201,8 @@ async def test_what_cannot_be_written_is_said_and_may_be_named_anew(
             (".", "error: . is no file"),
             ("a\0b", "error: cannot write a␀b: embedded null byte"),
             ("~nobody-here/a.md", "error: cannot write ~nobody-here/a.md: No such file or directory"),
+            ("~a\0b", "error: cannot write ~a␀b: embedded null byte"),
+            ("~\ud800", "error: cannot write ~"),
         ):
             await asked.enter(name)
             await asked.says(why)
@@ -291,6 +293,50 @@ async def test_what_cannot_be_imported_is_said(
         await see.pilot.press("escape")
         await asked.done()
     assert not store.chats()
+
+
+ODD = (None, True, "x", -1, 10**400, [], {}, [{}], ["length"], "\x1b[31m")
+"""What may stand anywhere in a record that somebody else wrote."""
+
+
+@pytest.mark.parametrize("key", ["speedup", "tokens_per_pass", "generated_tokens", "stop_reason", "seed", "target"])
+async def test_records_from_elsewhere_do_not_hide_the_texts(make_chat: Make, folder: Path, key: str) -> None:
+    """Bug: an answer whose speedup was no number ended the chat whenever it was opened."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, *((f"q{number}", f"a{number}") for number in range(len(ODD))))
+        (kept,) = chat.app._chat._store.chats()
+        document = chat.app._chat._store.export(kept.id)
+        for odd, answer in zip(ODD, document["messages"][1::2], strict=True):
+            for records in ("stats", "settings", "models"):
+                answer[records] = {key: odd}
+        (folder / "in.json").write_text(json.dumps(document))
+        asked = await Asked.by(see, "f8")
+        await asked.enter("in.json")
+        await asked.done()
+        await see.until(lambda: "imported" in told(see), "the chat")
+        assert [turn.text for turn in see.transcript.turns][1::2] == [f"a{number}" for number in range(len(ODD))]
+        await see.until(lambda: f"a{len(ODD) - 1}" in see.shown(), "the answers")
+
+
+@pytest.mark.parametrize("trace", [[{}], [{"step": "x"}], [{"step": 0, "drafted": 1}]])
+async def test_a_trace_from_elsewhere_is_said_to_be_none(
+    make_chat: Make, store: ChatStore, folder: Path, trace: list[object]
+) -> None:
+    """Bug: it ended the chat when the answer was to be shown as tokens."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, ("one", "1 and [/more]"))
+        document = store.export(store.chats()[0].id)
+        document["messages"][1]["trace"] = trace
+        (folder / "in.json").write_text(json.dumps(document))
+        asked = await Asked.by(see, "f8")
+        await asked.enter("in.json")
+        await asked.done()
+        await see.until(lambda: "the trace of message 4 is damaged" in " ".join(see.shown().split()), "the trace")
+        assert "1 and [/more]" in see.shown()
+        await see.ask("go on")
+        await see.answer(step([], "2"))
 
 
 async def test_a_disk_that_refuses_an_import(

@@ -18,6 +18,8 @@ from specdesk.tui.keys import PLACES, bindings, sections
 from specdesk.tui.screens.help import HelpScreen
 from specdesk.tui.screens.settings import SettingsScreen
 from tests.tui.driver import Chat, Driver
+from tests.tui.scripted import step
+from tests.tui.stage import burst
 
 Make = Callable[..., Chat]
 
@@ -125,6 +127,20 @@ async def test_the_palette_opens_settings_and_help(make_chat: Make, name: str) -
         await see.pilot.press("enter")
         screen = {"Settings": SettingsScreen, "Help": HelpScreen}[name]
         await see.until(lambda: isinstance(chat.app.screen, screen), name)
+
+
+@pytest.mark.parametrize("keys", [("ctrl+s", "ctrl+s"), ("ctrl+s", "f5", "f8"), ("f5", "f1")])
+async def test_keys_that_are_pressed_at_once_open_one_screen(make_chat: Make, keys: tuple[str, ...]) -> None:
+    """Bug: two forms lay one over the other, and the second one saved over what the first one had saved."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await burst(see.pilot, *keys)
+        await see.until(lambda: chat.app.screen is not see.screen, "a screen")
+        await see.pilot.pause()
+        await see.pilot.press("escape")
+        assert chat.app.screen is see.screen
 
 
 @pytest.mark.parametrize("size", [(40, 24), (80, 24), (120, 40)])

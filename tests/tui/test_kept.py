@@ -126,6 +126,50 @@ async def test_escape_leaves_a_question_that_is_edited(make_chat: Make) -> None:
         assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "two"]
 
 
+@pytest.mark.parametrize("key", ["r", "left_square_bracket"])
+async def test_an_edit_ends_with_the_place_of_its_question(make_chat: Make, key: str) -> None:
+    """Bug: it was looked for where it no longer stood, which ended the chat."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "0"))
+        await see.pilot.press("ctrl+r")
+        await see.until(lambda: len(see.engine.asked) == 2, "again")
+        await see.answer(step([], "1"))
+        await see.ask("two")
+        await see.answer(step([], "2"))
+        await choose(see, see.transcript.turns[2])
+        await see.pilot.press("e")
+        assert "editing" in see.shown()
+        await choose(see, see.transcript.turns[1])
+        await see.pilot.press(key)
+        if key == "r":
+            await see.until(lambda: len(see.engine.asked) == 4, "again")
+            await see.answer(step([], "1"))
+        else:
+            await see.until(lambda: shown(see) == ["one", "0"], "the other branch")
+        assert "editing" not in see.shown()
+        assert see.prompt.text == "two"
+        await see.ask("!")
+        assert [message.content for message in see.engine.asked[-1][0]][-1] == "two!"
+        assert len(see.engine.asked[-1][0]) == 3
+
+
+async def test_an_edit_is_told_as_long_as_it_lasts(make_chat: Make) -> None:
+    """Bug: models that were loaded meanwhile took the hint away, and Enter asked in the place of another question."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await choose(see, see.transcript.turns[0])
+        await see.pilot.press("e")
+        see.screen._load()
+        await see.until(lambda: len(chat.loaded_with) == 2, "the models")
+        await see.until(lambda: "editing" in see.shown(), "the hint")
+        await see.pilot.press("escape")
+        await see.until_state(State.READY)
+
+
 async def test_an_answer_again_is_another_answer(make_chat: Make, store: ChatStore) -> None:
     chat = make_chat()
     async with chat.run() as see:
@@ -316,6 +360,43 @@ async def test_a_disk_that_refuses_does_not_stop_the_answer(
         await see.until(lambda: see.shown().count("no space left") == 2, "the refusal")
         assert len(see.engine.asked) == 1
         assert see.prompt.text == "more"
+
+
+@pytest.mark.parametrize("name", ["chats", "conversation"])
+async def test_a_disk_that_cannot_be_read_does_not_end_the_chat(
+    make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Bug: lists and conversations that could not be read anew were errors that nobody took."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise StorageError("chats.db: the disk failed", "check the disk")
+
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        monkeypatch.setattr(store, name, broken)
+        await see.answer(step([], "1"))
+        await see.until(lambda: "the disk failed" in see.shown(), "the refusal")
+        assert shown(see) == ["one", "1"]
+        await see.pilot.press("f4")
+        await see.until(lambda: chat.app.clipboard == "1", "the answer")
+        await see.pilot.press("ctrl+n")
+        await see.until(lambda: not see.transcript.turns, "another chat")
+
+
+@pytest.mark.parametrize("name", ["chats", "questions"])
+async def test_a_disk_that_cannot_be_read_at_the_start(
+    make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise StorageError("chats.db: the disk failed", "check the disk")
+
+    monkeypatch.setattr(store, name, broken)
+    chat = make_chat()
+    async with chat.run() as see:
+        assert "the disk failed" in see.shown()
+        await see.ask("one")
+        await see.answer(step([], "1"))
 
 
 class TestViews:

@@ -16,6 +16,7 @@ from specdesk.hub.gguf_header import GgufHeader, read_header
 from specdesk.hub.manifest import Manifest
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
+from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.screens.fetch import FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
 from specdesk.tui.state import State
@@ -370,6 +371,22 @@ async def test_the_command_palette_has_it(store: ChatStore, folder: Path) -> Non
         await see.pilot.pause()
         await see.press(*"Models")
         await see.says("Choose which models run")
+
+
+async def test_models_are_not_changed_under_a_comparison(store: ChatStore, folder: Path) -> None:
+    """Bug: the second answer was another model's, under the first one's name."""
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        see.chat.query_one(Prompt).insert("go")
+        await see.press("f3")
+        await see.says("reading the prompt, for both")
+        assert "Models" not in [command.title for command in see.app.get_system_commands(see.app.screen)]
+        await see.press("ctrl+o")
+        assert isinstance(see.app.screen, CompareScreen)
+        await see.press("escape", "escape")
+        await see.until_state(State.READY)
+        await see.open_picker()
 
 
 async def test_notes_about_models_go_with_them_and_turns_stay(store: ChatStore, folder: Path) -> None:

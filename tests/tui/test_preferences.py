@@ -308,6 +308,9 @@ def test_where_nothing_can_be_that_is_said(tmp_path: Path) -> None:
     assert "Not a directory" in str(keeper.problem)
     with pytest.raises(StorageError, match="Not a directory"):
         keeper.keep(saved(seed=1))
+    too_long = Keeper.open(tmp_path / ("x" * 300) / "preferences.json")
+    assert "File name too long" in str(too_long.problem)
+    assert too_long.can_save  # as far as can be told without trying
 
 
 def test_where_nothing_can_be_written_that_is_said(read_only: Callable[[], None]) -> None:

@@ -212,3 +212,17 @@ async def test_what_was_copied_in_the_program_is_cleaned_when_pasted() -> None:
         app.copy_to_clipboard(CONTROLS)
         await burst(pilot, "ctrl+v")
         assert prompt.text == cleaned(CONTROLS) == "a[2Jbc\ndefg"
+
+
+@pytest.mark.parametrize("width", range(1, 8))
+async def test_a_terminal_without_room_is_waited_out(width: int) -> None:
+    """Bug: an empty prompt on 4 columns or fewer, as when a pane is dragged shut, ended the chat."""
+    prompt = ready()
+    async with Stage(prompt).run_test(size=(width, 5)) as pilot:
+        await pilot.pause()
+        await pilot.resize_terminal(40, 5)
+        await settle(pilot)
+        assert any("Ask something" in row for row in shown(pilot.app))
+        await pilot.resize_terminal(width, 5)
+        await burst(pilot, *"moon")
+        assert prompt.text == "moon"

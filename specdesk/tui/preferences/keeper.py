@@ -49,7 +49,7 @@ class Keeper:
     @property
     def can_save(self) -> bool:
         """Whether there is nothing in the way of saving, as far as can be told without trying."""
-        return self.problem is None or not self.path.exists()
+        return self.problem is None or not os.path.lexists(self.path)
 
     def keep(self, change: Callable[[Preferences], Preferences]) -> None:
         """Save what `change` makes of what is in the file now, where another specdesk may have saved since.

@@ -59,6 +59,7 @@ _WIDE: Final = 80
 """Columns from which there is room for something beside the conversation."""
 _HIGH: Final = 40
 """Rows from which there is room for all figures and the whole legend."""
+_EDITING: Final = "editing an earlier question · Enter asks it instead · Esc leaves it"
 
 
 class ChatScreen(Screen[None]):
@@ -133,9 +134,10 @@ class ChatScreen(Screen[None]):
         self.set_class(self.app.no_color, "-no-color")
         self._desk.lay(self._transcript)
         self._bookshelf = Bookshelf(self._store, self.query_one(Chats), self._say)
-        self._bookshelf.refresh(None)
-        self.query_one(Prompt).recall_from(self._bookshelf.earlier_prompts())
-        self.query_one(Prompt).focus()
+        self._list(None)
+        prompt = self.query_one(Prompt)
+        done(lambda: prompt.recall_from(self._bookshelf.earlier_prompts()), self)
+        prompt.focus()
         self.show_figures(Figures())
         self._enter(State.LOADING)
         shows_chats = self._setup.values["show_chats"]
@@ -232,6 +234,7 @@ class ChatScreen(Screen[None]):
             case Act.COPY_CODE:
                 self._copy_code(turn)
             case Act.OLDER | Act.NEWER:
+                self._leave_edit()
                 self._desk.switch(turn, -1 if act is Act.OLDER else 1)
             case Act.EDIT if ready:
                 self._edit(turn)
@@ -262,8 +265,9 @@ class ChatScreen(Screen[None]):
 
     def _begun(self, asked: bool) -> bool:
         if asked:
+            self._editing = None
             self._enter(State.ANSWERING)
-            self._bookshelf.refresh(self._desk.chat_id)
+            self._list(self._desk.chat_id)
         return asked
 
     def _edit(self, turn: Turn) -> None:
@@ -271,8 +275,13 @@ class ChatScreen(Screen[None]):
         prompt = self.query_one(Prompt)
         prompt.load_text(turn.text)
         prompt.move_cursor(prompt.document.end)
-        prompt.expect("editing an earlier question · Enter asks it instead · Esc leaves it", None)
+        self._enter(self._state)
         prompt.focus()
+
+    def _leave_edit(self) -> None:
+        """What stands in the prompt is a question like any other."""
+        self._editing = None
+        self._enter(self._state)
 
     def _conclude(self, error: SpecdeskError | None) -> None:
         """End the answer; a question that got none goes back to the prompt."""
@@ -281,7 +290,7 @@ class ChatScreen(Screen[None]):
         prompt = self.query_one(Prompt)
         if unanswered is not None and not prompt.text:
             prompt.insert(unanswered)  # to be sent again, perhaps changed
-        self._bookshelf.refresh(self._desk.chat_id)
+        self._list(self._desk.chat_id)
         if self._state is not State.LOADING:
             self._enter(State.READY)
 
@@ -297,9 +306,8 @@ class ChatScreen(Screen[None]):
             self._enter(State.STOPPING)
             self._engine.cancel()
         elif self._editing is not None:
-            self._editing = None
             self.query_one(Prompt).clear()
-            self._enter(self._state)
+            self._leave_edit()
 
     async def action_interrupt(self) -> None:
         """As in the shell: copy what is selected, end the answer, clear the prompt, and only then leave."""
@@ -348,7 +356,7 @@ class ChatScreen(Screen[None]):
         """Begin again with an empty history."""
         self._editing = None
         self._desk.clear()
-        self._bookshelf.refresh(None)
+        self._list(None)
         self.query_one(Prompt).focus()
 
     def action_scroll(self, pages: int) -> None:
@@ -396,7 +404,7 @@ class ChatScreen(Screen[None]):
         """Bring in a chat from a file, and show it."""
         imported = await self._excursions.bring_in()
         if imported is not None:
-            self._bookshelf.refresh(self._desk.chat_id)
+            self._list(self._desk.chat_id)
             self._desk_shows(imported)
 
     @work
@@ -405,7 +413,8 @@ class ChatScreen(Screen[None]):
         await self._excursions.save(turn)
 
     async def _go(self, screen: Screen[Any]) -> Any:
-        return await self.app.push_screen_wait(screen)
+        """Its result; None where the user has gone elsewhere meanwhile, by a key that was pressed at once."""
+        return None if self.app.screen is not self else await self.app.push_screen_wait(screen)
 
     def _desk_shows(self, chat_id: int) -> None:
         self.open_chat(Chats.Opened(self.query_one(Chats), chat_id, None))
@@ -442,7 +451,7 @@ class ChatScreen(Screen[None]):
         else:
             self._editing = None
             self._desk.open(message.chat_id, message.message_id)
-            self._bookshelf.refresh(message.chat_id)
+            self._list(message.chat_id)
             self.refresh_bindings()
             if message.message_id is None:
                 self.query_one(Prompt).focus()
@@ -466,7 +475,7 @@ class ChatScreen(Screen[None]):
     @work
     async def rename_chat(self, message: Chats.Renaming) -> None:
         """Ask for another title."""
-        title = await self.app.push_screen_wait(TextEntry("Title of the chat", message.title))
+        title = await self._go(TextEntry("Title of the chat", message.title))
         if title and title.strip():
             done(lambda: self._bookshelf.rename(message.chat_id, title.strip()), self)
 
@@ -477,6 +486,10 @@ class ChatScreen(Screen[None]):
             self._say(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
         elif done(lambda: self._bookshelf.delete(message.chat_id), self) and message.chat_id == self._desk.chat_id:
             self.action_new_chat()
+
+    def _list(self, current: int | None) -> None:
+        """List the chats anew; `current` is the one that is shown."""
+        done(lambda: self._bookshelf.refresh(current), self)
 
     # --- settings and help
 
@@ -508,7 +521,8 @@ class ChatScreen(Screen[None]):
 
     def _enter(self, state: State) -> None:
         self._state = state
-        self.query_one(Prompt).expect(state.value, REFUSALS.get(state))
+        edits = state is State.READY and self._editing is not None
+        self.query_one(Prompt).expect(_EDITING if edits else state.value, REFUSALS.get(state))
         self.refresh_bindings()
 
     def show_figures(self, figures: Figures) -> None:

@@ -106,7 +106,7 @@ def _path(name: str) -> Path | None:
     path = Path(name.strip())
     try:
         return path.expanduser()
-    except RuntimeError:  # nobody's home
+    except (RuntimeError, ValueError):  # nobody's home, or no name that anybody can have
         return path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,7 +11,6 @@ from textual.widgets import Static
 
 from specdesk.core.events import AnswerToken, Event, Finished, HistoryCut, PromptRead, Step
 from specdesk.errors import SpecdeskError
-from specdesk.records import step_of
 from specdesk.store.values import ChatMessage, State
 from specdesk.tokenview import Kind, Span, delta_spans, spans, visible
 from specdesk.tui.figures import UNKNOWN, Figures
@@ -21,6 +20,10 @@ from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.turn import Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
 from specdesk.wording import ENDINGS, history_cut
+
+
+_MOST: Final = 1e30
+"""Above any figure of ours."""
 
 
 class AnswerTurn(Turn):
@@ -58,7 +61,7 @@ class AnswerTurn(Turn):
         self._written: list[AnswerToken] = []
         self._ended = False
         self._view = view
-        self._trace: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+        self._trace: Callable[[], Iterable[Step]] | None = None
 
     def compose(self) -> ComposeResult:
         """Name, text, and how it stands."""
@@ -156,7 +159,7 @@ class AnswerTurn(Turn):
 
     # --- one from the store
 
-    def restore(self, message: ChatMessage, trace: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+    def restore(self, message: ChatMessage, trace: Callable[[], Iterable[Step]]) -> None:
         """Show a kept answer; `trace` is asked for its steps when they are to be looked at."""
         self._grow(message.text)
         self._trace = trace
@@ -209,8 +212,7 @@ class AnswerTurn(Turn):
             return
         shown: list[Span] = []
         n_final = 0
-        for record in trace():
-            step = step_of(record)
+        for step in trace():
             if step.index == 0:
                 self._written.clear()
             self._written.extend(step.tokens)
@@ -240,15 +242,22 @@ class AnswerTurn(Turn):
 def _kept_ending(message: ChatMessage) -> str:
     """The same of an answer that was kept."""
     stats, settings = message.stats or {}, message.settings or {}
-    speedup, per_pass = stats.get("speedup"), stats.get("tokens_per_pass")
+    speedup, per_pass = _number(stats, "speedup"), _number(stats, "tokens_per_pass")
+    n_tokens, seed = _number(stats, "generated_tokens"), _number(settings, "seed")
     parts = [
         "" if message.state is State.COMPLETE else message.state.value,
-        f"{stats['generated_tokens']} tokens" if "generated_tokens" in stats else "",
+        "" if n_tokens is None else f"{n_tokens} tokens",
         f"{speedup:.2f}x" if speedup else "",
         f"{per_pass:.2f} per pass" if per_pass else "",
-        f"seed {settings['seed']}" if "seed" in settings else "",
+        "" if seed is None else f"seed {seed}",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _number(record: Mapping[str, Any], key: str) -> float | None:
+    """None where there is none: a record that was imported may hold anything."""
+    found = record.get(key)
+    return found if isinstance(found, int | float) and abs(found) < _MOST else None
 
 
 def _reading(event: PromptRead) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
@@ -171,6 +172,10 @@ class Prompt(TextArea):
     def on_text_area_changed(self) -> None:
         """Estimate anew."""
         self._show_size()
+
+    def render_line(self, y: int) -> Strip:
+        """A row. Textual fails at wrapping the placeholder to no width at all."""
+        return super().render_line(y) if self.content_size.width > 0 else Strip.blank(0)
 
     def on_resize(self) -> None:
         """The words in the border depend on its width, and the rows on screen must not leave the cursor behind."""
