@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,12 +64,18 @@ def bring_in(store: ChatStore, name: str, data: bytes) -> Imported:
 def write_file(path: Path, text: str, *, overwrite: bool) -> None:
     """Write a file of its own.
 
-    Raises: FileExistsError if there is one and it is not to be overwritten; StorageError if the disk refuses.
+    Raises: FileExistsError if there is one and it is not to be overwritten; StorageError if the disk refuses. Then what
+    was there is there still, and nothing else.
     """
+    # Bytes, so that every line ends as it was written.
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        # Bytes, so that every line ends as it was written.
-        with path.open("wb" if overwrite else "xb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
+        if not overwrite or not path.exists():
+            _write_new(path, data)
+        elif path.is_file():
+            _replace(path.resolve(), data)
+        else:  # a device, such as /dev/stdout
+            path.write_bytes(data)
     except FileExistsError:
         raise
     except (OSError, ValueError) as error:
@@ -83,6 +92,29 @@ def read_file(path: Path, standard_input: BinaryIO | None = None) -> bytes:
     if len(data) > _MOST_BYTES:
         raise UsageError(f"{path} has more than {_MOST_BYTES // 10**9} GB: it is no chat")
     return data
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        try:
+            file.write(data)
+            file.flush()
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put a file in the place of one that is there, with the same rights."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name[:100]}.", suffix=".part")
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        shutil.copymode(path, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _why(error: OSError | ValueError) -> str:

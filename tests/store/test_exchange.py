@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from specdesk.errors import UsageError
+from specdesk.errors import StorageError, UsageError
 from specdesk.store.chat_store import ChatStore
+from specdesk.store.exchange import write_file
 from specdesk.store.markdown import markdown_of
 from specdesk.store.values import State
 from tests.store.samples import MODELS, ODD_TEXTS, SETTINGS, Clock, answered, ask, texts
@@ -229,6 +231,44 @@ def test_a_number_no_float_holds_is_refused(store: ChatStore) -> None:
     data = as_bytes(store.export(chat)).replace(b"0.3333333333333333", b"1e999")
     with pytest.raises(UsageError, match=r"messages\[1\]: stats cannot be kept"):
         store.import_chat(data)
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """No file may have more than 4096 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("small_disk")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_disk_that_fills_up_leaves_what_was_there(tmp_path: Path, overwrite: bool) -> None:
+    """Bug: the file that was to be overwritten was gone, and half of a new one stood in its place."""
+    old, new = tmp_path / "old.md", tmp_path / "new.md"
+    old.write_text("mine")
+    with pytest.raises(StorageError, match="cannot write"):
+        write_file(old if overwrite else new, "x" * 10_000, overwrite=overwrite)
+    assert [path.name for path in tmp_path.glob("*.*")] == ["old.md"]
+    assert old.read_text() == "mine"
+
+
+def test_what_is_overwritten_keeps_its_rights_and_its_links(tmp_path: Path) -> None:
+    old, link = tmp_path / "old.md", tmp_path / "link.md"
+    old.write_text("mine")
+    old.chmod(0o640)
+    link.symlink_to(old)
+    write_file(link, "yours\r\n\ud800", overwrite=True)
+    assert link.is_symlink()
+    assert (old.read_bytes(), old.stat().st_mode & 0o777) == (b"yours\r\n\\ud800", 0o640)
+    with pytest.raises(FileExistsError):
+        write_file(link, "again", overwrite=False)
+
+
+def test_a_device_is_written_to_and_stays() -> None:
+    write_file(Path("/dev/null"), "text", overwrite=True)
+    assert Path("/dev/null").is_char_device()
 
 
 def test_markdown(store: ChatStore) -> None:

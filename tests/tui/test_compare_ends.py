@@ -56,6 +56,21 @@ class TestHowItEnds:
             assert compared.line("sameness") == "the same text, token for token, as far as both came (16 tokens)"
             assert compared.ratio == "3.20x"
 
+    async def test_nothing_is_kept_before_the_end(self, make_chat: Make, store: ChatStore) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            compared = await Compared.opened(see, "go")
+            await compared.read()
+            await compared.first(*plain(*WORDS))
+            await see.pilot.press("1")
+            assert isinstance(chat.app.screen, CompareScreen)
+            await see.pilot.press("escape")
+            await compared.until_ended()
+            assert not store.chats()
+            await see.pilot.press("1")
+            await compared.back()
+            assert texts(see) == ["go", "".join(WORDS)]
+
     async def test_a_stop_while_the_prompt_is_read(self, make_chat: Make) -> None:
         chat = make_chat()
         async with chat.run() as see:

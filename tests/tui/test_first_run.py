@@ -277,6 +277,19 @@ async def test_other_models_can_be_chosen_instead(store: ChatStore, hub: HubServ
     assert remembered(Manifest(SMALL.name, (), (SMALL, OTHER))) == of_pair(OTHER)
 
 
+async def test_leaving_the_other_models_goes_back_to_the_offer(store: ChatStore, hub: HubServer) -> None:
+    chat = ModelsChat(store, fetch=from_hub(hub))
+    async with chat.run() as see:
+        await at_offer(see)
+        await see.press("o")
+        await see.says("Recommended pairs")
+        await see.press("escape")
+        await at_offer(see)
+        await see.press("enter")
+        await see.until_state(State.READY)
+    assert chat.loads == [of_pair(SMALL)]
+
+
 async def test_after_leaving_it_models_can_still_be_chosen(store: ChatStore, hub: HubServer) -> None:
     chat = ModelsChat(store, fetch=from_hub(hub))
     async with chat.run() as see:

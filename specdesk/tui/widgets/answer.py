@@ -21,7 +21,6 @@ from specdesk.tui.widgets.turn import Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
 from specdesk.wording import ENDINGS, history_cut
 
-
 _MOST: Final = 1e30
 """Above any figure of ours."""
 
