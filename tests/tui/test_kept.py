@@ -14,6 +14,7 @@ from specdesk.errors import GenerationError, StorageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
 from specdesk.tokenview import Kind
+from specdesk.tui import answering, conversation
 from specdesk.tui.state import State
 from specdesk.tui.view import View
 from specdesk.tui.widgets.answer import AnswerTurn
@@ -316,6 +317,22 @@ class TestTheList:
             await see.pilot.press("u")
             await see.until(lambda: listed.option_count == 3, "the chat again")
 
+    async def test_what_was_deleted_last_comes_back_first(self, make_chat: Make, filled: ChatStore) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            listed = see.screen.query_one(Chats).query_one(OptionList)
+            listed.focus()
+            before = [kept.id for kept in filled.chats()]
+            await see.pilot.press("delete", "delete")
+            await see.until(lambda: counts(listed, len(before) - 2), "two deleted")
+            last = max(filled.chats(deleted=True), key=lambda kept: kept.deleted or kept.created)
+            await see.pilot.press("u")
+            await see.until(lambda: counts(listed, len(before) - 1), "one again")
+            assert last.id in [kept.id for kept in filled.chats()]
+            await see.pilot.press("u")
+            await see.until(lambda: counts(listed, len(before)), "the other")
+            assert [kept.id for kept in filled.chats()] == before
+
     async def test_rename(self, make_chat: Make, filled: ChatStore) -> None:
         chat = make_chat()
         async with chat.run() as see:
@@ -351,7 +368,7 @@ async def test_a_disk_that_refuses_does_not_stop_the_answer(
         await see.ask("count")
         monkeypatch.setattr(store, "append", full)
         await see.answer(step(["1", " 2"], " 3"))
-        assert "no space left" in see.shown()
+        assert see.shown().count("no space left") == 1
         assert "not kept" in see.shown()
         assert shown(see) == ["count", "1 2 3"]
         monkeypatch.setattr(store, "add_question", full)
@@ -360,6 +377,38 @@ async def test_a_disk_that_refuses_does_not_stop_the_answer(
         await see.until(lambda: see.shown().count("no space left") == 2, "the refusal")
         assert len(see.engine.asked) == 1
         assert see.prompt.text == "more"
+
+
+async def test_a_refusal_is_said_once_for_an_answer(
+    make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageError("chats.db: no space left", "make room")
+
+    monkeypatch.setattr(conversation, "SAVED_EACH_S", 0.0)
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        monkeypatch.setattr(store, "append", full)
+        await see.stream(step([], "1"))
+        await see.until(lambda: "not kept" in see.shown(), "the refusal")
+        await see.stream(step([], " 2", index=1, first=1))
+        see.engine.feed(END)
+        await see.until_state(State.READY)
+        assert see.shown().count("no space left") == 1
+
+
+async def test_what_a_slow_model_wrote_is_kept_before_it_writes_on(
+    make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "SAVED_EACH_S", 0.01)
+    monkeypatch.setattr(conversation, "SAVED_EACH_S", 3600.0)
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("count")
+        await see.stream(step([], "1"))
+        (kept,) = store.chats()
+        await see.until(lambda: store.conversation(kept.id)[-1].text == "1", "what was written")
 
 
 @pytest.mark.parametrize("name", ["chats", "conversation"])
@@ -374,14 +423,21 @@ async def test_a_disk_that_cannot_be_read_does_not_end_the_chat(
     chat = make_chat()
     async with chat.run() as see:
         await see.ask("one")
-        monkeypatch.setattr(store, name, broken)
-        await see.answer(step([], "1"))
-        await see.until(lambda: "the disk failed" in see.shown(), "the refusal")
-        assert shown(see) == ["one", "1"]
-        await see.pilot.press("f4")
-        await see.until(lambda: chat.app.clipboard == "1", "the answer")
-        await see.pilot.press("ctrl+n")
-        await see.until(lambda: not see.transcript.turns, "another chat")
+        with monkeypatch.context() as disk:
+            disk.setattr(store, name, broken)
+            await see.answer(step([], "1"))
+            await see.until(lambda: "the disk failed" in see.shown(), "the refusal")
+            assert shown(see) == ["one", "1"]
+            await see.pilot.press("f4")
+            await see.until(lambda: chat.app.clipboard == "1", "the answer")
+            await see.pilot.press("ctrl+n")
+            await see.until(lambda: not see.transcript.turns, "another chat")
+        await see.ask("two")
+        with monkeypatch.context() as disk:
+            disk.setattr(store, name, broken)
+            see.engine.feed(GenerationError("llama.cpp failed"))
+            await see.until_state(State.READY)
+            assert "llama.cpp failed" in see.shown()
 
 
 @pytest.mark.parametrize("name", ["chats", "questions"])

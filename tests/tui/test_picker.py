@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from specdesk import paths
 from specdesk.core.events import HistoryCut
-from specdesk.errors import ModelError
+from specdesk.errors import EngineDiedError, ModelError
 from specdesk.hub.chosen import Chosen, of_pair, remembered
 from specdesk.hub.gguf_header import GgufHeader, read_header
 from specdesk.hub.manifest import Manifest
@@ -24,6 +24,7 @@ from specdesk.tui.widgets.prompt import Prompt
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 from tests.tui.models import OTHER, SMALL, ModelsChat, put
 from tests.tui.scripted import END, PATIENCE_S, step
+from tests.tui.stage import burst
 
 MANIFEST = Manifest(SMALL.name, (), (SMALL, OTHER))
 WIDTHS = pytest.mark.parametrize("width", [40, 80, 120])
@@ -387,6 +388,30 @@ async def test_models_are_not_changed_under_a_comparison(store: ChatStore, folde
         await see.press("escape", "escape")
         await see.until_state(State.READY)
         await see.open_picker()
+
+
+async def test_it_opens_once_however_often_it_is_called(store: ChatStore, folder: Path) -> None:
+    async with ModelsChat(store).run() as see:
+        await see.until_state(State.READY)
+        await burst(see.pilot, "ctrl+o", "ctrl+o")
+        await see.says("Type to filter")
+        await see.press("escape")
+        await see.until_state(State.READY)
+
+
+async def test_models_that_were_lost_can_be_chosen_again(store: ChatStore, folder: Path) -> None:
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.READY)
+        see.chat.query_one(Prompt).insert("go")
+        await see.press("enter")
+        chat.engines[0].feed(EngineDiedError("ended by SIGABRT", "", ()))
+        await see.until_state(State.BROKEN)
+        await see.open_picker()
+        await see.point_at("pair small")
+        await see.press("enter")
+        await see.until_state(State.READY)
+    assert chat.loads == [of_pair(SMALL)] * 2
 
 
 async def test_notes_about_models_go_with_them_and_turns_stay(store: ChatStore, folder: Path) -> None:
