@@ -69,6 +69,20 @@ class TestWhatIsAsked:
             assert not see.transcript.turns
         assert not store.chats()
 
+    async def test_what_is_in_the_prompt_is_asked_behind_what_was_said(self, make_chat: Make, store: ChatStore) -> None:
+        chat = make_chat()
+        async with chat.run() as see:
+            await see.ask("one")
+            await see.answer(step([], "1"))
+            compared = await Compared.opened(see, "two")
+            said = [Message("user", "one"), Message("assistant", "1"), Message("user", "two")]
+            assert list(see.engine.asked[-1][0]) == said
+            await both(compared)
+            await see.pilot.press("1")
+            await compared.back()
+            (kept,) = store.chats()
+            assert [message.text for message in store.conversation(kept.id)][:3] == ["one", "1", "two"]
+
     async def test_a_question_that_is_edited(self, make_chat: Make, store: ChatStore) -> None:
         chat = make_chat()
         async with chat.run() as see:
