@@ -295,7 +295,7 @@ async def test_what_cannot_be_imported_is_said(
     assert not store.chats()
 
 
-ODD = (None, True, "x", -1, 10**400, [], {}, [{}], ["length"], "\x1b[31m")
+ODD: tuple[object, ...] = (None, True, "x", -1, 10**400, [], {}, [{}], ["length"], "\x1b[31m")
 """What may stand anywhere in a record that somebody else wrote."""
 
 
