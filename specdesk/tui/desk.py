@@ -144,7 +144,7 @@ class Desk:
         if answering is None:
             return None
         answering.end(error)
-        said = self._kept(lambda: self._conversation.turns) or []
+        said = result_of(lambda: self._conversation.turns, self._owner) or []
         for turn, message in zip(reversed(self._transcript.turns), reversed(said), strict=False):
             turn.know(message)
         if answering.turn.text or not (stopped or error is not None) or len(said) < 2:
@@ -229,7 +229,7 @@ class Desk:
             with undamaged(f"the trace of message {message_id}"):
                 return [step_of(record) for record in self._store.trace(message_id)]
 
-        return self._kept(read) or []
+        return result_of(read, self._owner) or []
 
     def _answer_turn(self, seed: int | None = None) -> AnswerTurn:
         info = self.info

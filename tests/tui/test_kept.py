@@ -164,7 +164,7 @@ async def test_an_edit_is_told_as_long_as_it_lasts(make_chat: Make) -> None:
         await see.answer(step([], "1"))
         await choose(see, see.transcript.turns[0])
         await see.pilot.press("e")
-        see.screen._load()
+        see.screen.load_models()
         await see.until(lambda: len(chat.loaded_with) == 2, "the models")
         await see.until(lambda: "editing" in see.shown(), "the hint")
         await see.pilot.press("escape")
