@@ -14,11 +14,12 @@ from specdesk.cli.painter import Painter, PlainPainter, SilentPainter, TokenPain
 from specdesk.cli.summary import summary_line
 from specdesk.cli.trace import Trace
 from specdesk.core.answer import Answer
-from specdesk.core.events import HistoryCut, PromptRead, Step, StopReason
+from specdesk.core.events import HistoryCut, PromptRead, PromptTokens, Step, StopReason
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED, GenerationError
 from specdesk.records import answer_record, step_record
 from specdesk.settings import EngineSettings
+from specdesk.tokenview import visible
 from specdesk.wording import history_cut, notes, seldom_paid
 
 
@@ -62,6 +63,10 @@ def generate(
             answer.add(event)
             if isinstance(event, HistoryCut):
                 say(history_cut(event, engine.info.n_ctx))
+            elif isinstance(event, PromptTokens):
+                waiting.end()
+                for number, text in zip(event.ids, event.texts, strict=True):
+                    print(f"{number:>8}  {visible(json.dumps(text, ensure_ascii=False))}", file=sys.stderr)  # noqa: T201
             elif not isinstance(event, PromptRead):
                 waiting.end()
             painter.paint(event)

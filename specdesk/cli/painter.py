@@ -8,7 +8,7 @@ from typing import Protocol, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, PromptTokens, Step
 from specdesk.tokenview import Span, delta_spans, legend, spans, styles, visible
 
 
@@ -36,7 +36,7 @@ class PlainPainter:
 
     def paint(self, event: Event) -> None:
         """Write the final text of the event; a newline at the end if the answer has none."""
-        if isinstance(event, HistoryCut | PromptRead):
+        if isinstance(event, HistoryCut | PromptTokens | PromptRead):
             return
         text = "".join(delta.text for delta in event.deltas)
         if text:
@@ -65,7 +65,7 @@ class TokenPainter:
                 self._write(delta_spans(event.deltas))
                 if not self._ended_line:
                     self._console.print()
-            case HistoryCut() | PromptRead():
+            case HistoryCut() | PromptTokens() | PromptRead():
                 pass
 
     def _write(self, shown: Iterable[Span]) -> None:

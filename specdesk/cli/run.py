@@ -49,6 +49,12 @@ def run(
     show_rejected: Annotated[
         bool, typer.Option("--show-rejected", help="Show rejected draft tokens too, struck through.")
     ] = False,
+    show_prompt_tokens: Annotated[
+        bool,
+        typer.Option(
+            "--show-prompt-tokens", help="List what is fed to both models: each token's id and text, on standard error."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the text.")] = False,
     trace: Annotated[
         Path | None,
@@ -107,6 +113,7 @@ def run(
                 drafter=speculation.drafter,
                 overflow=Overflow.TEXT if truncate else Overflow.REFUSE,
                 placed=tracer is not None,
+                tells_prompt=show_prompt_tokens,
                 repeatable=sampling.seed is not None,
             ),
             Output(color, show_rejected=show_rejected, as_json=as_json, trace=tracer, verbose=verbose),

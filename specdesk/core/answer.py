@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step, StopReason
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, PromptTokens, Step, StopReason
 from specdesk.core.tally import Tally
 
 
@@ -32,7 +32,7 @@ class Answer:
         match event:
             case HistoryCut():
                 self.cut = event
-            case PromptRead():
+            case PromptTokens() | PromptRead():
                 pass
             case Step():
                 self.token_ids.extend(token.id for token in event.tokens)

@@ -110,6 +110,15 @@ class HistoryCut:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptTokens:
+    """What is fed before anything is decoded, to target and draft alike; only where it was asked for."""
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    """The vocabulary's own entry for each, special ones by name; what is no UTF-8 alone is escaped (`\\xe6`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptRead:
     """Part of the prompt is in the target's cache; the last of these comes before the first Step."""
 
@@ -174,4 +183,4 @@ class Finished:
     """Text that was held back in case it grew into a character or a stop string, and did not."""
 
 
-Event = HistoryCut | PromptRead | Step | Finished
+Event = HistoryCut | PromptTokens | PromptRead | Step | Finished

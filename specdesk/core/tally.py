@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from specdesk.core.events import Event, Finished, HistoryCut, Outcome, PromptRead, Step
+from specdesk.core.events import Event, Finished, HistoryCut, Outcome, PromptRead, PromptTokens, Step
 
 MIN_TOKENS = 16
 """Below this many tokens of an answer a speedup says more about chance than about the machine."""
@@ -51,7 +51,7 @@ class Tally:
                     self.plain_s = None
                 else:
                     self.plain_s += len(event.tokens) * event.plain_s
-            case HistoryCut() | Finished():
+            case HistoryCut() | PromptTokens() | Finished():
                 pass
 
     @property

@@ -45,6 +45,8 @@ class AnswerOptions:
     """How many of the likeliest tokens in its place each token of the answer is to tell."""
     placed: bool = False
     """Whether each token is to tell where it lies in its law: `AnswerToken.ahead` and `favoured`."""
+    tells_prompt: bool = False
+    """Whether the tokens of the prompt are told before it is read."""
     overflow: Overflow = Overflow.REFUSE
     repeatable: bool = False
     """Whether what the clock and earlier answers taught is left aside: then drafts depend on the costs as they were

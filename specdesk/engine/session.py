@@ -17,7 +17,7 @@ from specdesk.core.drafters.forced import ForcedDrafter
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
-from specdesk.core.events import Event
+from specdesk.core.events import Event, PromptTokens
 from specdesk.core.lookahead import FixedLookahead, Lookahead
 from specdesk.core.names import DrafterName
 from specdesk.core.rules import rule_of
@@ -88,7 +88,14 @@ class Session:
 
     def _prompted(self, prompt: Prompt, options: AnswerOptions) -> Iterator[Event]:
         events = self.answer(prompt.ids, replace(options, n_written=prompt.n_written or options.n_written))
-        return events if prompt.cut is None else chain((prompt.cut,), events)
+        first: list[Event] = [] if prompt.cut is None else [prompt.cut]
+        if options.tells_prompt:
+            vocabulary = self.target.vocabulary
+            texts = (vocabulary.piece(token) or vocabulary.text(token) for token in prompt.ids)
+            first.append(
+                PromptTokens(tuple(prompt.ids), tuple(text.decode(errors="backslashreplace") for text in texts))
+            )
+        return chain(first, events)
 
     def answer(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         """Decode one answer to `prompt`. While the stop flag is set, it ends with reason `cancelled`.

@@ -16,7 +16,7 @@ import msgspec
 from specdesk import errors
 from specdesk.core.acceptance import Record
 from specdesk.core.closeness import Closeness
-from specdesk.core.events import Finished, HistoryCut, PromptRead, Step
+from specdesk.core.events import Finished, HistoryCut, PromptRead, PromptTokens, Step
 from specdesk.core.sampling import Sampling
 from specdesk.engine.info import EngineInfo
 from specdesk.engine.message import Message
@@ -224,6 +224,7 @@ Reply = (
     Notice
     | Progress
     | HistoryCut
+    | PromptTokens
     | PromptRead
     | Step
     | Finished

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
@@ -395,3 +396,19 @@ def test_another_chat_template(tmp_path: Path, chat_pair: TinyPair) -> None:
     other = answer(*args, "--target", broken)
     assert other["stats"]["prompt_tokens"] == own["stats"]["prompt_tokens"]
     assert specdesk("run", *args, "--target", broken, "--chat-template", tmp_path / "none").returncode == 2
+
+
+@pytest.mark.parametrize("add_bos", [None, True, False])
+@pytest.mark.parametrize("in_template", [False, True])
+def test_the_tokens_of_the_prompt_are_shown(tmp_path: Path, add_bos: bool | None, in_template: bool) -> None:
+    template = "{{ bos_token }}" * in_template + CHATML
+    model = replace(TARGET, vocabulary=CHAT, chat_template=template, add_bos=add_bos)
+    target = write(tmp_path / "model.gguf", model)
+    done = specdesk("run", "hé", "--target", target, "-n", 1, "--threads", 1, "--show-prompt-tokens", "--json")
+    shown = [line.split(maxsplit=1) for line in done.stderr.splitlines() if re.match(r" *\d+  \"", line)]
+    texts = [json.loads(text) for _, text in shown]
+    assert texts.count("<s>") == (1 if in_template or add_bos is not False else 0)
+    assert "<s>" not in texts[1:]
+    assert texts[-1] == "\n"
+    assert len(shown) == json.loads(done.stdout)["stats"]["prompt_tokens"]
+    assert "".join(texts).replace("<s>", "").startswith("<|im_start|>user\nh")

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, Step, StopReason
+from specdesk.core.events import Event, Finished, HistoryCut, PromptRead, PromptTokens, Step, StopReason
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.sampling import Sampling
 from specdesk.engine import process
@@ -67,7 +67,7 @@ def timeless(event: Event) -> Event:
             return replace(event, elapsed_s=0.0)
         case Step():
             return replace(event, draft_s=0.0, target_s=0.0, step_s=0.0, plain_s=None)
-        case HistoryCut() | Finished():
+        case HistoryCut() | PromptTokens() | Finished():
             return event
 
 
@@ -75,7 +75,7 @@ class TestSameAsHere:
     @pytest.mark.parametrize("temperature", [0.0, 1.0])
     def test_answers(self, start: Start, tiny_pair: TinyPair, open_engine: OpenEngine, temperature: float) -> None:
         here, there = open_engine(tiny_pair.target, tiny_pair.draft), start()
-        options = replace(GREEDY, sampling=Sampling(temperature), placed=True)
+        options = replace(GREEDY, sampling=Sampling(temperature), placed=True, tells_prompt=True)
         for asked in range(2):
             one = list(here.chat(HELLO, replace(options, answer=asked)))
             other = list(there.chat(HELLO, replace(options, answer=asked)))
