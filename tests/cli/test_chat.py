@@ -88,7 +88,7 @@ def test_an_engine_that_dies_is_survived(start: Start, number: signal.Signals) -
     chat.engine().send_signal(number)
     chat.see(number.name)
     chat.see("llama.cpp:")
-    chat.see("Ctrl+L loads again")
+    chat.see("Ctrl+L again")
     stood = json.loads(specdesk("chats", "show", "1", "--json").stdout)["messages"][-1]
     assert (stood["state"], number.name in stood["error"]) == ("failed", True)
     assert len(stood["text"]) > 10
