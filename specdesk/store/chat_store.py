@@ -21,7 +21,7 @@ from specdesk.store.pens import Pens
 from specdesk.store.reading import read_chat
 from specdesk.store.search import search
 from specdesk.store.tree import Tree
-from specdesk.store.values import Chat, ChatMessage, Hit, State
+from specdesk.store.values import Chat, ChatMessage, Hit, Role, State
 
 KEPT_DAYS: Final = 30
 """How long a deleted chat can be restored, at least."""
@@ -211,6 +211,22 @@ class ChatStore:
             chat_id, _role = answers.place_of(db, message_id)
             leaf = rows.get_tree(db, chat_id).newest_leaf(message_id)
             db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
+
+    def leave_out(self, message_id: int) -> int:
+        """End the conversation before a question, or before the one that an answer is to; returns what it ended with.
+
+        What is left out stays as a branch: `switch_branch` with the number returned shows it again.
+        Raises UsageError for a message that is not in the visible branch.
+        """
+        with self._database.writing() as db:
+            chat_id, role = answers.place_of(db, message_id)
+            leaf = rows.get_chat(db, chat_id).leaf
+            path = rows.get_tree(db, chat_id).path_to(leaf)
+            if leaf is None or message_id not in path:
+                raise UsageError(f"message {message_id} is not in the conversation")
+            n_kept = path.index(message_id) - (role is Role.ASSISTANT)
+            db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (path[n_kept - 1] if n_kept else None, chat_id))
+        return leaf
 
     def search(self, query: str, limit: int = 50) -> list[Hit]:
         """Where titles and messages of all branches hold this text, whatever its case; nothing in it is syntax.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from specdesk.store.chat_store import ChatStore
-from specdesk.store.values import Chat, Hit
+from specdesk.store.values import ChatMessage, Hit
 from specdesk.tui.widgets.chats import Chats, Entry
 
 _RECALLED = 200
@@ -23,7 +25,7 @@ class Bookshelf:
         self._chats = chats
         self._say = say
         self._current: int | None = None
-        self._deleted: list[Chat] = []
+        self._deleted: list[_Deleted] = []
 
     def refresh(self, current: int | None) -> None:
         """List what there is, or what is searched for; `current` is the chat that is shown."""
@@ -53,19 +55,38 @@ class Bookshelf:
         """Take a chat away; `undo` brings it back. Raises StorageError."""
         chat = self._store.chat(chat_id)
         self._store.delete(chat_id)
-        self._deleted.append(chat)
+        self._deleted.append(_Deleted(f"“{chat.title}” is back", partial(self._store.restore, chat_id)))
         self._say(f"deleted “{chat.title}” · U in the list brings it back")
         self.refresh(None if chat_id == self._current else self._current)
 
-    def undo(self) -> None:
-        """Bring back the chat that was deleted last, if there is one. Raises StorageError."""
-        if self._deleted:
-            chat = self._deleted.pop()
-            self._store.restore(chat.id)
-            self._say(f"“{chat.title}” is back")
-            self.refresh(self._current)
-        else:
+    def leave_out(self, message: ChatMessage) -> None:
+        """Take a question and its answer, with all behind them, out of a chat. Raises StorageError, UsageError."""
+        end = self._store.leave_out(message.id)
+        back = partial(self._store.switch_branch, end)
+        self._deleted.append(_Deleted("what was deleted from the chat is back", back, message.chat_id))
+        self._say("deleted, with what followed · U brings it back")
+
+    def undo(self) -> int | None:
+        """Bring back what was deleted last, if anything was: the chat that has grown by it. Raises StorageError."""
+        if not self._deleted:
             self._say("nothing was deleted here")
+            return None
+        last = self._deleted[-1]
+        last.bring_back()
+        self._deleted.pop()
+        self._say(last.said)
+        self.refresh(self._current)
+        return last.grown
+
+
+@dataclass(frozen=True, slots=True)
+class _Deleted:
+    """What can be brought back."""
+
+    said: str
+    bring_back: Callable[[], None]
+    grown: int | None = None
+    """The chat that will have more messages."""
 
 
 def _found(hit: Hit) -> Entry:

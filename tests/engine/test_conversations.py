@@ -33,10 +33,12 @@ def test_edits_branches_and_other_chats(
     n_reused = 0
     for turn in range(12):
         chat = rng.choice(chats)
-        move = rng.choice(("ask", "ask", "edit", "again", "fork"))
+        move = rng.choice(("ask", "ask", "edit", "delete", "again", "fork"))
         answered = [i for i, message in enumerate(chat) if message.role == "assistant"]
         if move == "edit" and len(answered) > 1:
             del chat[rng.choice(answered[:-1]) + 1 :]
+        elif move == "delete" and len(answered) > 1:
+            del chat[rng.choice(answered) - 1 :]
         elif move == "again" and answered:
             del chat[answered[-1] :]
         elif move == "fork" and answered:

@@ -120,6 +120,26 @@ def test_switching_to_a_question_goes_on_with_what_is_newest(store: ChatStore) -
     assert texts(store, chat) == ["q", "new", "new too", "newest"]
 
 
+def test_what_is_left_out_stays_as_a_branch(store: ChatStore) -> None:
+    chat = store.create_chat("t").id
+    first, answer = ask(store, chat, None, "q1", "a1")
+    second, last = ask(store, chat, answer, "q2", "a2")
+    for message in (second, last):
+        assert store.leave_out(message) == last
+        assert texts(store, chat) == ["q1", "a1"]
+        store.switch_branch(last)
+        assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
+    for message in (first, answer):
+        assert store.leave_out(message) == last
+        assert texts(store, chat) == []
+        store.switch_branch(last)
+    other, _ = ask(store, chat, answer, "q3", "a3")
+    assert store.conversation(chat)[2].siblings == (second, other)
+    with pytest.raises(UsageError, match=f"message {second} is not in the conversation"):
+        store.leave_out(second)
+    assert len(store.messages(chat)) == 6
+
+
 def test_questions_and_answers_take_turns(store: ChatStore) -> None:
     chat, other = store.create_chat("t").id, store.create_chat("u").id
     question, answer = ask(store, chat, None, "q", "a")
@@ -149,6 +169,7 @@ def test_what_is_not_there(store: ChatStore) -> None:
     messages: list[Callable[[], object]] = [
         lambda: store.begin_answer(7, {}, {}),
         lambda: store.switch_branch(7),
+        lambda: store.leave_out(7),
         lambda: store.trace(7),
         lambda: store.add_question(store.create_chat("t").id, 7, "q"),
     ]

@@ -112,6 +112,53 @@ async def test_an_edited_question_is_a_branch(make_chat: Make, store: ChatStore)
     assert len(store.messages(kept.id)) == 8
 
 
+@pytest.mark.parametrize("at", range(4))
+async def test_a_message_is_deleted_with_what_follows_and_comes_back(
+    make_chat: Make, store: ChatStore, at: int
+) -> None:
+    chat = make_chat()
+    said = ["one", "1", "two", "2"]
+    async with chat.run() as see:
+        for question, answer in zip(said[::2], said[1::2], strict=True):
+            await see.ask(question)
+            await see.answer(step([], answer))
+        kept = said[: at - at % 2]
+        await choose(see, see.transcript.turns[at])
+        await see.pilot.press("delete")
+        await see.until(lambda: shown(see) == kept, "what is left")
+        assert "U brings it back" in see.shown()
+        assert see.prompt.has_focus
+        await see.pilot.press("ctrl+b", "ctrl+b", "u")
+        await see.until(lambda: shown(see) == said, "all of it")
+        await choose(see, see.transcript.turns[at])
+        await see.pilot.press("delete")
+        await see.until(lambda: shown(see) == kept, "what is left")
+        await see.ask("three")
+        assert [message.content for message in see.engine.asked[-1][0]] == [*kept, "three"]
+        await see.answer(step([], "3"))
+        await choose(see, see.transcript.turns[len(kept)])
+        await see.pilot.press("left_square_bracket")
+        await see.until(lambda: shown(see) == said, "the branch that was deleted")
+    (only,) = store.chats()
+    assert len(store.messages(only.id)) == 6
+
+
+async def test_nothing_is_deleted_while_it_answers(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await see.ask("two")
+        await choose(see, see.transcript.turns[0])
+        await see.pilot.press("delete")
+        await see.until(lambda: "not now: " in see.shown(), "the refusal")
+        await see.answer(step([], "2"))
+        assert shown(see) == ["one", "1", "two", "2"]
+        await choose(see, see.transcript.turns[0])
+        await see.pilot.press("u")
+        await see.until(lambda: "nothing was deleted here" in see.shown(), "that there is nothing")
+
+
 async def test_escape_leaves_a_question_that_is_edited(make_chat: Make) -> None:
     chat = make_chat()
     async with chat.run() as see:

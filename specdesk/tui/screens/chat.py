@@ -19,7 +19,7 @@ from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
 from specdesk.tui.adjusting import Adjusting
-from specdesk.tui.attempts import done
+from specdesk.tui.attempts import done, result_of
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.copying import TextCopied
@@ -242,10 +242,21 @@ class ChatScreen(Screen[None]):
                 self._begun(self._desk.answer_again(turn))
             case Act.GO_ON if ready:
                 self._begun(self._desk.go_on(turn))
+            case Act.DELETE if ready:
+                self._leave_out(turn)
+            case Act.UNDO if ready:
+                self.undo_delete()
             case Act.SAVE:
                 self.save_turn(turn)
             case _:
                 self._say("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
+
+    def _leave_out(self, turn: Turn) -> None:
+        message = turn.message
+        if message is not None and done(lambda: self._bookshelf.leave_out(message), self):
+            self._leave_edit()
+            self._desk.open(message.chat_id)
+            self.query_one(Prompt).focus()
 
     def _copy_code(self, turn: Turn) -> None:
         blocks = code_blocks(turn.text)
@@ -468,8 +479,10 @@ class ChatScreen(Screen[None]):
 
     @on(Chats.Undone)
     def undo_delete(self) -> None:
-        """Bring back what was deleted last."""
-        done(self._bookshelf.undo, self)
+        """Bring back what was deleted last; if it is of the chat that is open, it is seen again."""
+        grown = result_of(self._bookshelf.undo, self)
+        if grown is not None and grown == self._desk.chat_id and not self._desk.is_answering:
+            self._desk.open(grown)
 
     @on(Chats.Renaming)
     @work

@@ -28,6 +28,9 @@ class Act(Enum):
     OLDER = auto()
     """Show the branch before this one. The next one likewise."""
     NEWER = auto()
+    DELETE = auto()
+    """Take it out of the conversation, with all behind it."""
+    UNDO = auto()
     LEAVE = auto()
     """Go back to the prompt."""
 
@@ -40,6 +43,15 @@ class Turn(Vertical, can_focus=True):
         Binding("s", "act('SAVE')", "Save", id="turn.save", tooltip="Write the message into a file."),
         Binding("left_square_bracket", "act('OLDER')", "Older", id="turn.older", tooltip="Show the branch before."),
         Binding("right_square_bracket", "act('NEWER')", "Newer", id="turn.newer", tooltip="Show the branch after."),
+        Binding(
+            "delete",
+            "act('DELETE')",
+            "Delete",
+            id="turn.delete",
+            tooltip="Delete question and answer, with what follows; this can be undone.",
+            show=False,
+        ),
+        Binding("u", "act('UNDO')", "Undo", id="turn.undo", tooltip="Bring back what was deleted last.", show=False),
         Binding("escape,q", "act('LEAVE')", "Back", id="turn.leave", tooltip="Go back to the prompt."),
     ]
 
