@@ -22,7 +22,7 @@ Make = Callable[..., Chat]
 KEYS = (
     *("escape", "ctrl+r", "ctrl+n", "ctrl+t", "ctrl+g", "ctrl+b", "ctrl+f", "f4", "ctrl+c", "enter", "up", "down"),
     *("shift+tab", "tab", "e", "r", "g", "c", "k", "left_square_bracket", "right_square_bracket", "left", "right"),
-    *("delete", "u", "pageup", "pagedown"),
+    *("delete", "u", "pageup", "pagedown", "f1", "f3", "f5", "f8", "ctrl+s", "ctrl+o", "s"),
 )
 
 
