@@ -22,3 +22,6 @@ REFUSALS = {
     State.BROKEN: "not sent: no models are loaded · Ctrl+O chooses others",
 }
 """Why a question is not sent now; a state without an entry sends."""
+
+LATER = "then it is sent"
+"""What Enter brings about while the models are loading."""

@@ -8,6 +8,7 @@ from textual import events
 
 from specdesk.core.events import HistoryCut, PromptRead
 from specdesk.engine.client import Message
+from specdesk.errors import ModelError
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.state import State
@@ -89,19 +90,50 @@ async def test_a_question_stopped_before_its_answer_leaves_the_conversation(make
         assert see.engine.asked[-1][0] == (Message("user", "other"),)
 
 
-async def test_nothing_is_sent_while_loading_or_answering(make_chat: Make) -> None:
+async def test_a_question_asked_while_loading_is_sent_then(make_chat: Make) -> None:
     chat = make_chat(load_at_once=False)
     async with chat.run(ready=False) as see:
         await see.until_state(State.LOADING)
         assert "loading the models" in see.shown()
-        see.prompt.insert("too early")
+        see.prompt.insert("early")
         await see.pilot.press("enter")
-        await see.until(lambda: "still loading" in see.shown(), "the refusal")
-        assert see.prompt.text == "too early"
+        await see.until(lambda: "then it is sent" in see.shown(), "the promise")
+        assert see.prompt.text == "early"
+        chat.may_load.set()
+        await see.until(lambda: len(see.engine.asked) == 1, "the question")
+        assert see.engine.asked[0][0][-1].content == "early"
+        assert see.prompt.text == ""
+
+
+async def test_a_question_that_is_changed_waits_for_enter_again(make_chat: Make) -> None:
+    chat = make_chat(load_at_once=False)
+    async with chat.run(ready=False) as see:
+        await see.until_state(State.LOADING)
+        see.prompt.insert("early")
+        await see.pilot.press("enter", "x", "backspace")
+        assert "then it is sent" not in see.shown()
         chat.may_load.set()
         await see.until_state(State.READY)
+        await see.pilot.pause()
+        assert (see.prompt.text, see.engine.asked) == ("early", [])
+
+
+async def test_a_question_stays_where_loading_fails(make_chat: Make) -> None:
+    chat = make_chat(load_at_once=False, load_error=ModelError("no such file"))
+    async with chat.run(ready=False) as see:
+        await see.until_state(State.LOADING)
+        see.prompt.insert("early")
         await see.pilot.press("enter")
-        await see.until(lambda: len(see.engine.asked) == 1, "the question")
+        chat.may_load.set()
+        await see.until_state(State.BROKEN)
+        assert see.prompt.text == "early"
+        assert "then it is sent" not in see.shown()
+
+
+async def test_nothing_is_sent_while_answering(make_chat: Make) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
         see.prompt.insert("and")
         await see.pilot.press("enter")
         await see.until(lambda: "still answering" in see.shown(), "the refusal")

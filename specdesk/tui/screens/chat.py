@@ -44,7 +44,7 @@ from specdesk.tui.messages import (
 from specdesk.tui.screens.help import HelpScreen
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
-from specdesk.tui.state import REFUSALS, State
+from specdesk.tui.state import LATER, REFUSALS, State
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader
 from specdesk.tui.widgets.keys import Keys
@@ -160,7 +160,7 @@ class ChatScreen(Screen[None]):
     def on_engine_progress(self, message: EngineProgress) -> None:
         """Say what is waited for."""
         if self._state is State.LOADING:
-            self.query_one(Prompt).expect(f"{message.text} …", REFUSALS[State.LOADING])
+            self.query_one(Prompt).expect(f"{message.text} …", REFUSALS[State.LOADING], later=LATER)
 
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
@@ -535,7 +535,8 @@ class ChatScreen(Screen[None]):
     def _enter(self, state: State) -> None:
         self._state = state
         edits = state is State.READY and self._editing is not None
-        self.query_one(Prompt).expect(_EDITING if edits else state.value, REFUSALS.get(state))
+        later = LATER if state is State.LOADING else None
+        self.query_one(Prompt).expect(_EDITING if edits else state.value, REFUSALS.get(state), later=later)
         self.refresh_bindings()
 
     def show_figures(self, figures: Figures) -> None:

@@ -62,16 +62,27 @@ class Prompt(TextArea):
         self.match_cursor_bracket = False
         self._hint = ""
         self._refusal: str | None = ""
+        self._later: str | None = None
+        self._queued: str | None = None
         self._said: Timer | None = None
         self._recall = Recall()
         self._holds: int | None = None
         self._factor = 1.0
 
-    def expect(self, hint: str, refusal: str | None) -> None:
-        """Show a hint; `refusal` is what to show instead when Enter must not send, None when it may."""
+    def expect(self, hint: str, refusal: str | None, *, later: str | None = None) -> None:
+        """Show a hint; `refusal` is what to show instead when Enter must not send, None when it may.
+
+        With `later`, which is shown behind the hint, Enter sends as soon as that may be, unless the text is changed.
+        """
         self._hint = hint
         self._refusal = refusal
+        self._later = later
+        queued = self._queued
+        if later is None:
+            self._queued = None
         self._show_hint()
+        if refusal is None and queued == self.text:
+            self.action_send()
         self.set_class(refusal is not None, "-waiting")
 
     def say(self, text: str, *, for_s: float) -> None:
@@ -123,6 +134,10 @@ class Prompt(TextArea):
         """Send the text, or say why not; nothing happens without text."""
         if not self.text.strip():
             return
+        if self._refusal is not None and self._later is not None:
+            self._queued = self.text
+            self._show_hint()
+            return
         if self._refusal is not None:
             self._show_beside(self._refusal)
             return
@@ -170,7 +185,10 @@ class Prompt(TextArea):
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
 
     def on_text_area_changed(self) -> None:
-        """Estimate anew."""
+        """Estimate anew; what was to be sent later is another text now."""
+        if self._queued is not None and self._queued != self.text:
+            self._queued = None
+            self._show_hint()
         self._show_size()
 
     def render_line(self, y: int) -> Strip:
@@ -190,7 +208,7 @@ class Prompt(TextArea):
         if self._said is not None:
             self._said.stop()
             self._said = None
-        self._show_beside(self._hint)
+        self._show_beside(self._hint if self._queued is None else f"{self._hint} · {self._later}")
 
     def _show_beside(self, text: str) -> None:
         # A plain string would be read as markup.
