@@ -58,7 +58,7 @@ class TestSpeedup:
         both = halves(timed(20, plain_s), timed(20, speculative_s, drafted=True))
         assert speedup(both) == pytest.approx(found, abs=1e-3)
         assert verdict(both).startswith(meaning)
-        assert ("-k 0" in verdict(both)) == (found == 0.8)
+        assert ("lookahead 0" in verdict(both)) == (found == 0.8)
 
     def test_counts_tokens_where_there_are_more_of_one(self) -> None:
         both = halves(timed(20, 0.04), timed(40, 0.02, drafted=True))
