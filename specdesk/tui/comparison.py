@@ -171,5 +171,5 @@ def _why(plain: Half, at: int, info: EngineInfo) -> str:
     apart = "" if lead is None else f"; here the two highest logits were {lead:.2f} apart"
     return (
         f"Where two tokens are nearly as likely, rounding decides, and passes over several tokens round in their own "
-        f"way{apart}. --exact rules that out, specdesk prove tells ties from faults."
+        f"way{apart}. Exact mode rules that out, specdesk prove tells ties from faults."
     )

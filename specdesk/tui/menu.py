@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen
-from specdesk.hub.library import LocalModel
+from specdesk.hub.local_models import LocalModel
 from specdesk.tui.model_entries import (
     Entry,
     Machine,

@@ -9,7 +9,7 @@ from textual.message import Message
 from specdesk.core.events import Event
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import EngineDiedError, SpecdeskError
-from specdesk.hub.library import LocalModel
+from specdesk.hub.local_models import LocalModel
 
 
 @dataclass

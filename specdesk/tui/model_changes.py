@@ -13,7 +13,7 @@ from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen, absent, remember
 from specdesk.hub.fit import free_memory
-from specdesk.hub.library import Library
+from specdesk.hub.local_models import Library
 from specdesk.hub.on_disk import pair_paths
 from specdesk.tui.engine_thread import EngineLike, Load
 from specdesk.tui.menu import Menu

@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, Pair
 from specdesk.hub.chosen import Chosen, of_pair
 from specdesk.hub.fit import Fit, fit
-from specdesk.hub.library import LocalModel
+from specdesk.hub.local_models import LocalModel
 from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
 from specdesk.tui.fetch_words import memory
 from specdesk.tui.file_names import with_tilde

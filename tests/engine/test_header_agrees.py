@@ -10,7 +10,7 @@ from gguf import TokenType
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.pairing import check_pair
 from specdesk.errors import ModelError
-from specdesk.hub.library import Library, difference
+from specdesk.hub.local_models import Library, difference
 from tests.engine.conftest import OpenLM, WriteModel
 from tests.tiny.gguf_models import BYTES, DRAFT, TARGET, TinyVocabulary
 

@@ -303,7 +303,7 @@ async def test_many_models_some_damaged_do_not_delay_the_list(
         may_read.wait(PATIENCE_S)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.library.read_header", held)
+    monkeypatch.setattr("specdesk.hub.local_models.read_header", held)
     async with ModelsChat(store).run() as see:
         await see.until_state(State.READY)
         await see.press("ctrl+o")
@@ -330,7 +330,7 @@ async def test_the_list_is_there_before_the_disk_has_answered(
         may_read.wait(PATIENCE_S)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.library.read_header", slow)
+    monkeypatch.setattr("specdesk.hub.local_models.read_header", slow)
     async with ModelsChat(store).run() as see:
         await see.until_state(State.READY)
         await see.press("ctrl+o")
@@ -352,7 +352,7 @@ async def test_leaving_ends_the_search(store: ChatStore, folder: Path, monkeypat
         may_read.wait(PATIENCE_S)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.library.read_header", slow)
+    monkeypatch.setattr("specdesk.hub.local_models.read_header", slow)
     async with ModelsChat(store).run() as see:
         await see.until_state(State.READY)
         await see.press("ctrl+o")

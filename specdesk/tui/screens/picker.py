@@ -16,7 +16,7 @@ from textual.worker import get_current_worker
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import SpecdeskError
 from specdesk.hub.chosen import Chosen
-from specdesk.hub.library import Library, LocalModel, difference
+from specdesk.hub.local_models import Library, LocalModel, difference
 from specdesk.tokenview import visible
 from specdesk.tui.menu import Menu, key_of, matching
 from specdesk.tui.messages import ModelsFound, VocabulariesPart

@@ -9,7 +9,7 @@ import pytest
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.hub.gguf_header import GgufHeader, read_header
-from specdesk.hub.library import Library, LocalModel, difference
+from specdesk.hub.local_models import Library, LocalModel, difference
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 
 
@@ -89,7 +89,7 @@ def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path, monkeypatch: 
         read.append(path)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.library.read_header", counted)
+    monkeypatch.setattr("specdesk.hub.local_models.read_header", counted)
     known = Library(tmp_path)
     assert [model.name for model in known.models()] == [model.name for model in known.models()] == ["Before"]
     assert len(read) == 1
