@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from specdesk.whole_file import replace_whole
 
 _FORMAT = 1
 """Raised when the meaning of what is kept changes; older files are then measured anew."""
@@ -40,14 +41,9 @@ class Profiles:
         """Keep `value`, JSON data, in place of what was kept before."""
         path = self._path(kind, key)
         text = json.dumps({"format": _FORMAT, "key": _plain(key), "value": value}, indent=2)
-        part = path.with_suffix(f".{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                part.write_text(text + "\n", encoding="utf-8")
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+            replace_whole(path, f"{text}\n".encode())
         except OSError as error:
             self._notify(f"what was measured cannot be kept in {path}: {error.strerror}; it will be measured again")
 

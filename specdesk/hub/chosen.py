@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from specdesk.hub.artifacts import Pair
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path, has_pair
 from specdesk.paths import chosen_file
+from specdesk.whole_file import replace_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,9 @@ def remember(chosen: Chosen) -> None:
         draft = None if chosen.draft is None else str(chosen.draft.absolute())
         kept = _Kept(None, str(chosen.target.absolute()), draft)
     path = chosen_file()
-    part = path.with_suffix(f".{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(msgspec.json.encode(kept) + b"\n")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        replace_whole(path, msgspec.json.encode(kept) + b"\n")
     except OSError as error:
         raise StorageError(
             f"this choice cannot be kept for the next start: {path}: {error.strerror}",

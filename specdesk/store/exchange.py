@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +12,7 @@ from specdesk.errors import StorageError, UsageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.markdown import markdown_of
 from specdesk.store.values import Chat
+from specdesk.whole_file import replace_whole
 
 _MOST_BYTES: Final = 10**9
 """Far more than any chat has; /dev/zero has no end."""
@@ -70,12 +68,12 @@ def write_file(path: Path, text: str, *, overwrite: bool) -> None:
     # Bytes, so that every line ends as it was written.
     data = text.encode("utf-8", "backslashreplace")
     try:
-        if not overwrite or not path.exists():
+        if not overwrite:
             _write_new(path, data)
-        elif path.is_file():
-            _replace(path.resolve(), data)
-        else:  # a device, such as /dev/stdout
+        elif path.exists() and not path.is_file():  # a device, such as /dev/stdout
             path.write_bytes(data)
+        else:
+            replace_whole(path, data)
     except FileExistsError:
         raise
     except (OSError, ValueError) as error:
@@ -102,19 +100,6 @@ def _write_new(path: Path, data: bytes) -> None:
         except OSError:
             path.unlink(missing_ok=True)
             raise
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a file in the place of one that is there, with the same rights."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name[:100]}.", suffix=".part")
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        shutil.copymode(path, part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -81,6 +81,18 @@ def test_a_pipe_in_its_place_is_not_waited_for(home: Path) -> None:
     assert remembered(MANIFEST) is None
 
 
+def test_a_link_to_another_place_stays(home: Path, tmp_path: Path) -> None:
+    """Bug: the next choice put a file in the place of the link."""
+    home.mkdir()
+    real, link = tmp_path / "dotfiles.json", home / "chosen.json"
+    link.symlink_to(real)
+    for _ in range(2):
+        remember(of_pair(PAIR))
+        assert link.is_symlink()
+        assert remembered(MANIFEST) == of_pair(PAIR)
+    assert real.is_file()
+
+
 def test_a_disk_that_refuses_says_so(home: Path) -> None:
     home.write_text("in the way")
     with pytest.raises(StorageError, match=rf"cannot be kept for the next start: {re.escape(str(home))}.*--target"):

@@ -268,6 +268,25 @@ def test_what_is_overwritten_keeps_its_rights_and_its_links(tmp_path: Path) -> N
         write_file(link, "again", overwrite=False)
 
 
+def test_a_link_to_a_file_that_is_not_there_yet_can_be_written_over(tmp_path: Path) -> None:
+    """Bug: it was said to be there already, also to whoever had agreed to overwrite it."""
+    link = tmp_path / "link.md"
+    link.symlink_to(tmp_path / "not yet.md")
+    with pytest.raises(FileExistsError):
+        write_file(link, "text", overwrite=False)
+    write_file(link, "text", overwrite=True)
+    assert link.is_symlink()
+    assert link.read_text() == "text"
+
+
+def test_a_long_name_in_any_script_can_be_written_over(tmp_path: Path) -> None:
+    """Bug: what it was written to first had a name longer than names may be."""
+    path = tmp_path / ("漢" * 80 + ".md")
+    path.write_text("mine")
+    write_file(path, "yours", overwrite=True)
+    assert path.read_text() == "yours"
+
+
 def test_a_device_is_written_to_and_stays() -> None:
     write_file(Path("/dev/null"), "text", overwrite=True)
     assert Path("/dev/null").is_char_device()

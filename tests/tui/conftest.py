@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp
 from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.preferences import keeper
 from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.setup import Setup
 from tests.tui.driver import Chat
@@ -33,12 +33,12 @@ def good_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Makes the data directory one that may not be written, also by root."""
+    """Makes the directory of preferences one that may not be written, also by root."""
 
-    def refuse(**_place: object) -> None:
+    def refuse(*_place: object, **_mode: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    return lambda: monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    return lambda: monkeypatch.setattr(keeper, "replace_whole", refuse)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Final, Self
 from specdesk.errors import SpecdeskError, StorageError, UsageError
 from specdesk.paths import preferences_file
 from specdesk.tui.preferences.record import UNTOUCHED, Preferences, read, written
+from specdesk.whole_file import replace_whole
 
 _PATIENCE_S: Final = 1.0
 """How long another specdesk may take to save: one that hangs must not hold up the screen."""
@@ -104,17 +104,7 @@ def _write(path: Path, data: bytes) -> None:
     """Put a file with `data` in the place of the one that is there; only its owner can read it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        place = path.resolve()  # behind a link, which stays
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f"{place.name}.", suffix=".part")  # of mode 0600
-        part = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
-                out.flush()
-                os.fsync(out.fileno())
-            part.replace(place)
-        finally:
-            part.unlink(missing_ok=True)
+        replace_whole(path, data, mode=0o600)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}", _HELD) from error
 
