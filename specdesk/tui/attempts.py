@@ -27,10 +27,10 @@ def result_of(attempt: Callable[[], _Result], owner: ShowsErrors) -> _Result | N
 
 
 def done(attempt: Callable[[], object], owner: ShowsErrors) -> bool:
-    """Whether it was done; if it raises SpecdeskError, the owner shows that."""
-    try:
+    """Whether it was done, whatever came of it; if it raises SpecdeskError, the owner shows that."""
+
+    def tried() -> bool:
         attempt()
-    except SpecdeskError as error:
-        owner.show_error(error)
-        return False
-    return True
+        return True
+
+    return result_of(tried, owner) is not None
