@@ -429,7 +429,8 @@ def main(arguments: list[str]) -> int:
         say("interrupted; the next start makes .venv again")
         return 128 + error.number
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; the command decides for itself
-    os.execve(VENV / "bin" / command, [command, *rest], environment)  # noqa: S606
+    program = str(VENV / "bin" / command)  # its own name too: a Python finds its environment by it
+    os.execve(program, [program, *rest], environment)  # noqa: S606
     raise AssertionError("execve does not return")
 
 

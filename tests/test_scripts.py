@@ -166,6 +166,16 @@ class TestStarts:
         assert (code, out, err) == (3, f"[run]\n[two words]\n{machine.elsewhere}\n", "")
         assert machine.calls() == []
 
+    def test_a_python_of_the_environment_knows_from_the_first_start_on_where_it_is(self, machine: Machine) -> None:
+        """Bug: the start that installed named it without its folder, and it took what it found on PATH for itself."""
+        python = machine.root / ".venv" / "bin" / "python3"
+        machine.pip_first(f'[ -L "{python}" ] || ln -s "{Path(sys.executable).resolve()}" "{python}"\n')
+        (machine.bin / "ln").symlink_to(shutil.which("ln") or "ln")
+        for _ in ("installs", "finds all there"):
+            ask = ("runtime", "python3", "-S", "-c", "import sys; print(sys.executable)")
+            code, out, err = machine.run(*ask, script="in-venv")
+            assert (code, out) == (0, f"{python}\n"), err
+
     def test_through_symlinks(self, machine: Machine) -> None:
         inner = machine.elsewhere / "inner"
         inner.symlink_to(machine.root / "scripts" / "specdesk")
