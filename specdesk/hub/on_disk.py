@@ -55,7 +55,8 @@ def missing_of_pair(pair: Pair) -> list[tuple[Path, ModelFile]]:
 def pair_paths(pair: Pair) -> PairPaths:
     """What to load for the pair.
 
-    Raises: ModelError if it is not complete on this disk, naming the command that fetches it.
+    Raises: ModelError if it is not complete on this disk, naming the command that fetches it; StorageError where the
+    disk does not say.
     """
     if missing := missing_of_pair(pair):
         names = " and ".join(file.path for _, file in missing)

@@ -19,7 +19,7 @@ from specdesk.tui.engine_thread import EngineLike, Load
 from specdesk.tui.menu import Menu
 from specdesk.tui.model_entries import Machine
 from specdesk.tui.model_shelf import ModelShelf
-from specdesk.tui.offer import offer_of
+from specdesk.tui.offer import Offer, offer_of
 from specdesk.tui.screens.fetch import FetchOutcome, FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
 
@@ -122,9 +122,10 @@ class ModelChanges:
 
     async def _brought(self, chosen: Chosen, *, welcome: bool) -> Chosen | None:
         """The choice, or another one the user made instead, once its files are here; None if the user left it."""
-        while (pair := self._absent(chosen)) is not None:
-            offer, fetch = partial(offer_of, pair, self._shelf.n_ctx()), partial(self._shelf.fetch, pair)
-            match await self._app.push_screen_wait(FetchScreen(offer, fetch, welcome=welcome)):
+        while (offer := self._offer(chosen)) is not None:
+            pair, first = offer
+            now, fetch = partial(offer_of, pair, first.n_ctx), partial(self._shelf.fetch, pair)
+            match await self._app.push_screen_wait(FetchScreen(first, now, fetch, welcome=welcome)):
                 case FetchOutcome.FETCHED:
                     return chosen
                 case FetchOutcome.LEFT:
@@ -133,9 +134,11 @@ class ModelChanges:
                     chosen = await self._picked() or chosen
         return chosen
 
-    def _absent(self, chosen: Chosen) -> Pair | None:
+    def _offer(self, chosen: Chosen) -> tuple[Pair, Offer] | None:
+        """The pair that has to be fetched first, and what that means; None where nothing can or need be fetched."""
         try:
-            return absent(chosen, self._shelf.manifest)
+            pair = absent(chosen, self._shelf.manifest)
+            return None if pair is None else (pair, offer_of(pair, self._shelf.n_ctx()))
         except StorageError:  # loading will meet it too, and say it
             return None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdesk import paths
+from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.fit import free_memory
 from specdesk.hub.landing import part_bytes
@@ -59,7 +60,7 @@ def offer_of(pair: Pair, n_ctx: int) -> Offer:
     for role, artifact in zip(("target", "draft"), pair.artifacts, strict=True):
         for file in artifact.files:
             complete = is_present(artifact, file)
-            here = file.size_bytes if complete else min(part_bytes(file_path(artifact, file)), file.size_bytes)
+            here = file.size_bytes if complete else min(_arrived(file_path(artifact, file)), file.size_bytes)
             files.append(OfferedFile(role, file.path, artifact.repo, artifact.licence, file.size_bytes, here, complete))
     try:
         room = room_for(missing_of_pair(pair), paths.models_dir())
@@ -75,3 +76,10 @@ def offer_of(pair: Pair, n_ctx: int) -> Offer:
         free_memory(),
         n_ctx,
     )
+
+
+def _arrived(path: Path) -> int:
+    try:
+        return part_bytes(path)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error

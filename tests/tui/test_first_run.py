@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import pytest
 from huggingface_hub import close_session, constants
 
 from specdesk import paths
-from specdesk.errors import ModelError, NetworkError
+from specdesk.errors import ModelError, NetworkError, StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import of_pair, remembered
 from specdesk.hub.fetch import fetch_pair
@@ -23,6 +24,7 @@ from specdesk.hub.on_disk import file_path, has_pair
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
+from specdesk.tui import offer
 from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow
@@ -304,6 +306,34 @@ async def test_after_leaving_it_models_can_still_be_chosen(store: ChatStore, hub
         await see.until_state(State.READY)
     assert see.app.load_error is None
     assert chat.loads == [of_pair(SMALL)]
+
+
+async def test_a_disk_that_does_not_say_what_is_there_is_told_and_the_chat_goes_on(store: ChatStore) -> None:
+    """Bug: it ended the program where a target was missing and the place of its draft could not be looked at."""
+    place = file_path(SMALL.draft, SMALL.draft.files[0]).parent
+    place.parent.mkdir(parents=True)
+    place.symlink_to(place)
+    put(OTHER)
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await see.until_state(State.BROKEN)
+        await see.says("symbolic links", "SPECDESK_HOME names the directory")
+        await see.open_picker()
+        await see.point_at("pair other")
+        await see.press("enter")
+        await see.until_state(State.READY)
+    assert chat.loads == [of_pair(OTHER)]
+
+
+def test_an_offer_of_what_the_disk_does_not_tell_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bug: of a part it was no error of ours, which nobody catches."""
+
+    def refuse(_path: Path) -> NoReturn:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(offer, "part_bytes", refuse)
+    with pytest.raises(StorageError, match=r"small-target.gguf: Input/output error.*SPECDESK_HOME"):
+        offer.offer_of(SMALL, 4096)
 
 
 async def test_a_bug_in_a_fetch_ends_the_app_with_itself(store: ChatStore) -> None:

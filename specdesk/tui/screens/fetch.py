@@ -68,14 +68,22 @@ class FetchScreen(ModalScreen[FetchOutcome]):
     ]
 
     def __init__(
-        self, make_offer: Callable[[], Offer], fetch: Callable[[Reporter, Stop], object], *, welcome: bool = False
+        self,
+        offer: Offer,
+        make_offer: Callable[[], Offer],
+        fetch: Callable[[Reporter, Stop], object],
+        *,
+        welcome: bool = False,
     ) -> None:
-        """`make_offer` says what fetching means now, `fetch` does it. With `welcome` it says what this program is."""
+        """What fetching means, which `make_offer` tells anew whenever that may have changed, and what does it.
+
+        With `welcome` it says what this program is.
+        """
         super().__init__()
         self._make_offer = make_offer
         self._fetch = fetch
         self._welcome = welcome
-        self._offer = make_offer()
+        self._offer = offer
         self._phase = Phase.OFFERED
         self._thread: FetchThread | None = None
         self._tally: FetchTally | None = None
