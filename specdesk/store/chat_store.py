@@ -283,12 +283,17 @@ class ChatStore:
         """Stop the answers whose program went away, and take away what else it left."""
         with self._database.reading() as db:
             unfinished = answers.unfinished(db)
-        if not unfinished and not self._pens.lying():
+        lying: set[int] = set()
+        try:
+            lying = self._pens.lying()
+        except StorageError as error:  # the answers themselves can be stopped nevertheless
+            self._notify(str(error))
+        if not unfinished and not lying:
             return
         # A pen that is being taken looks abandoned for a moment.
         with self._database.writing() as db:
             unfinished = answers.unfinished(db)
-            for number in filter(self._pens.is_abandoned, self._pens.lying() | unfinished):
+            for number in filter(self._pens.is_abandoned, lying | unfinished):
                 if number in unfinished:
                     answers.close(db, number, State.STOPPED, None, None)
                 self._pens.remove(number)

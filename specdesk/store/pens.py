@@ -50,9 +50,14 @@ class Pens:
         return tuple(self._held)
 
     def lying(self) -> set[int]:
-        """The answers that others write, or have left."""
+        """The answers that others write, or have left. Raises StorageError if the folder cannot be listed."""
         prefix = self._path("").name
-        names = (path.name for path in self._database.parent.iterdir())
+        folder = self._database.parent
+        try:
+            names = [path.name for path in folder.iterdir()]
+        except OSError as error:
+            said = f"what ended programs left beside the chats cannot be taken away: {folder}: {error.strerror}"
+            raise StorageError(said, "give yourself the right to read that folder") from error
         numbers = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
         return {int(number) for number in numbers if number.isdecimal()}
 

@@ -9,6 +9,7 @@ import threading
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -231,6 +232,24 @@ def test_what_was_left_lying_is_taken_away(file: Path) -> None:
     left.touch()
     with ChatStore.open(pytest.fail, file):
         assert not left.exists()
+
+
+def test_a_folder_that_cannot_be_listed_is_said_and_answers_are_stopped_all_the_same(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bug: it ended the program, though every chat could be read."""
+    with ChatStore.open(pytest.fail, file) as store:
+        store.append(store.begin_answer(store.add_question(store.create_chat("t").id, None, "q"), {}, {}), "half")
+
+    def refuse(path: Path) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    said: list[str] = []
+    with ChatStore.open(said.append, file) as store, store._database.reading() as db:
+        assert [row["state"] for row in db.execute("SELECT state FROM messages ORDER BY id")] == ["complete", "stopped"]
+    (told,) = said
+    assert f"{file.parent}: Permission denied" in told
 
 
 def test_threads_share_a_store(store: ChatStore) -> None:
