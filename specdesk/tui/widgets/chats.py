@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -33,6 +34,14 @@ class Entry:
     """What of the note was searched for."""
     message_id: int | None = None
     """The message in which it was found."""
+
+
+class _Line(Option):
+    """An entry as it is listed: it is still the one that was meant when the list has changed since."""
+
+    def __init__(self, entry: Entry, *, current: bool) -> None:
+        super().__init__(_line(entry, current=current))
+        self.entry = entry
 
 
 class Chats(Vertical):
@@ -104,15 +113,16 @@ class Chats(Vertical):
         return self.query_one(Input).value
 
     def show(self, entries: Sequence[Entry], current: int | None, *, empty: str = "no chats yet") -> None:
-        """Show these; `empty` says why there are none."""
-        self._entries = entries
+        """Show these; `empty` says why there are none. A user who is in the list still points at the same entry."""
         options = self.query_one(OptionList)
-        kept = options.highlighted
+        pointed, kept = self._highlighted if options.has_focus else None, options.highlighted
+        self._entries = entries
         options.clear_options()
-        options.add_options(Option(_line(entry, current=entry.chat_id == current)) for entry in entries)
+        options.add_options(_Line(entry, current=entry.chat_id == current) for entry in entries)
         if entries:
-            at = next((i for i, entry in enumerate(entries) if entry.chat_id == current), kept or 0)
-            options.highlighted = min(at, len(entries) - 1)
+            same = (i for i, entry in enumerate(entries) if pointed is not None and _are_one(entry, pointed))
+            shown = (i for i, entry in enumerate(entries) if entry.chat_id == current)
+            options.highlighted = next(chain(same, shown), min(kept or 0, len(entries) - 1))
         options.display = bool(entries)
         self.query_one(".empty", Static).update(visible(empty))
         self.query_one(".empty").display = not entries
@@ -139,7 +149,9 @@ class Chats(Vertical):
     @on(OptionList.OptionSelected)
     def _open(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        entry = self._entries[event.option_index]
+        if not isinstance(event.option, _Line):
+            return
+        entry = event.option.entry
         self.post_message(self.Opened(self, entry.chat_id, entry.message_id))
 
     def action_rename(self) -> None:
@@ -168,6 +180,11 @@ class Chats(Vertical):
     def _highlighted(self) -> Entry | None:
         at = self.query_one(OptionList).highlighted
         return None if at is None or at >= len(self._entries) else self._entries[at]
+
+
+def _are_one(entry: Entry, other: Entry) -> bool:
+    """Whether they stand for the same chat, or the same message in it, whatever is said of it."""
+    return (entry.chat_id, entry.message_id) == (other.chat_id, other.message_id)
 
 
 def _line(entry: Entry, *, current: bool) -> Text:
