@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from specdesk.tui.screens.picker import PickerScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.prompt import Prompt
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
-from tests.tui.models import OTHER, SMALL, ModelsChat, put
+from tests.tui.models import OTHER, SMALL, ModelsChat, Seen, put
 from tests.tui.scripted import END, PATIENCE_S, step
 from tests.tui.stage import burst
 
@@ -41,12 +43,19 @@ def key(path: Path) -> str:
     return f"file {path}"
 
 
+@asynccontextmanager
+async def picking(chat: ModelsChat, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Seen]:
+    """The chat with its first models loaded and the others shown to choose from."""
+    async with chat.run(size) as see:
+        await see.until_state(State.READY)
+        await see.open_picker()
+        yield see
+
+
 async def test_a_pair_that_is_here_is_loaded(store: ChatStore, folder: Path) -> None:
     put(OTHER)
     chat = ModelsChat(store)
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         assert "▸ small" in see.text
         await see.point_at("pair other")
         await see.says("two more", "Own [/x], here", "free")
@@ -61,9 +70,7 @@ async def test_a_choice_that_cannot_be_kept_is_loaded_and_said(store: ChatStore,
     put(OTHER)
     paths.chosen_file().mkdir()
     chat = ModelsChat(store)
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.point_at("pair other")
         await see.press("enter")
         await see.until(lambda: len(chat.loads) == 2, "the load")
@@ -74,9 +81,7 @@ async def test_a_choice_that_cannot_be_kept_is_loaded_and_said(store: ChatStore,
 async def test_a_target_is_loaded_with_a_draft_or_alone(store: ChatStore, folder: Path) -> None:
     target, draft = write_stub(folder / "t.gguf", "The Target"), write_stub(folder / "d.gguf", "The Draft")
     chat = ModelsChat(store)
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.point_at(key(target))
         await see.says("llama, Q4_K_M, trained for 4,096 tokens, 6 tokens in its vocabulary")
         await see.press("enter")
@@ -128,9 +133,7 @@ async def test_a_draft_with_other_tokens_is_refused_by_its_first_one(store: Chat
     target = write_stub(folder / "t.gguf", "The Target")
     draft = write_stub(folder / "d.gguf", "The Draft", words=[*WORDS[:4], "[/b]", "c"])
     chat = ModelsChat(store)
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.point_at(key(target))
         await see.press("enter")
         await see.says("Cannot draft for it", "another vocabulary of 6 tokens")
@@ -146,9 +149,7 @@ async def test_a_failed_load_says_why_and_lets_one_choose_again(store: ChatStore
     target = write_stub(folder / "t.gguf", "The Target")
     refusal = ModelError("d.gguf cannot draft for t.gguf: token 17 is '[/x' in the draft", "take another [b + 1 draft")
     chat = ModelsChat(store, errors={target: refusal})
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.point_at(key(target))
         await see.press("enter", "enter")
         await see.says("error: d.gguf cannot draft for t.gguf: token 17 is '[/x' in the draft", "take another [b + 1")
@@ -165,9 +166,7 @@ async def test_without_another_choice_the_failure_stays(store: ChatStore, folder
     target = write_stub(folder / "t.gguf")
     error = ModelError("it does not load")
     chat = ModelsChat(store, errors={target: error})
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.point_at(key(target))
         await see.press("enter", "enter")
         await see.says("error: it does not load")
@@ -178,9 +177,7 @@ async def test_without_another_choice_the_failure_stays(store: ChatStore, folder
 
 async def test_leaving_changes_nothing(store: ChatStore, folder: Path) -> None:
     chat = ModelsChat(store)
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.press("escape")
         await see.until_state(State.READY)
         await see.open_picker()
@@ -192,9 +189,7 @@ async def test_leaving_changes_nothing(store: ChatStore, folder: Path) -> None:
 
 async def test_typing_filters_and_esc_takes_that_back(store: ChatStore, folder: Path) -> None:
     write_stub(folder / "needle.gguf", "Something")
-    async with ModelsChat(store).run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(ModelsChat(store)) as see:
         await see.press(*"NEEDLE")
         await see.until(lambda: "small" not in see.text, "the filter")
         assert see.list.pointed is not None
@@ -209,9 +204,7 @@ async def test_typing_filters_and_esc_takes_that_back(store: ChatStore, folder: 
 
 async def test_a_pair_that_is_not_here_goes_to_the_download(store: ChatStore, folder: Path) -> None:
     chat = ModelsChat(store)
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         await see.point_at("pair other")
         assert "20.5 kB to fetch" in see.text
         await see.press("enter")
@@ -227,9 +220,7 @@ async def test_a_pair_that_is_not_here_goes_to_the_download(store: ChatStore, fo
 
 
 async def test_no_download_is_said_and_kept(store: ChatStore, folder: Path) -> None:
-    async with ModelsChat(store, may_fetch=False).run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(ModelsChat(store, may_fetch=False)) as see:
         await see.point_at("pair other")
         await see.press("enter")
         await see.says("other is not on this disk, and --no-download forbids to fetch it")
@@ -241,9 +232,7 @@ async def test_files_of_the_command_line_are_listed_wherever_they_lie(
 ) -> None:
     target = write_stub(tmp_path / "elsewhere" / "t.gguf", "Elsewhere")
     chat = ModelsChat(store, first=Chosen(None, target, None), files=[target])
-    async with chat.run() as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(chat) as see:
         assert "▸ Elsewhere" in see.text
         assert see.list.pointed_key == key(target)
 
@@ -253,9 +242,7 @@ async def test_files_of_the_command_line_are_listed_wherever_they_lie(
 async def test_names_are_no_markup(store: ChatStore, folder: Path, name: str, width: int) -> None:
     path = write_stub(folder / f"{name.replace('/', '')}.gguf", name)
     (folder / f"bad {name.replace('/', '')}.gguf").write_bytes(b"no model")
-    async with ModelsChat(store).run(size=(width, 30)) as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(ModelsChat(store), size=(width, 30)) as see:
         assert name[:10] in see.text
         assert f"bad {name.replace('/', '')[:6]}" in see.text
         await see.point_at(key(path))
@@ -270,9 +257,7 @@ async def test_every_width_shows_names_sizes_and_fit_within_the_border(
     store: ChatStore, folder: Path, width: int
 ) -> None:
     write_stub(folder / "wide.gguf", "日本語のモデル👩‍👩‍👧‍👦 with a name that is much too long for any column")
-    async with ModelsChat(store).run(size=(width, 30)) as see:
-        await see.until_state(State.READY)
-        await see.open_picker()
+    async with picking(ModelsChat(store), size=(width, 30)) as see:
         lines = see.text.splitlines()
         (other,) = (line for line in lines if "other" in line)
         assert "20.5 kB" in other

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,12 @@ Make = Callable[..., Chat]
 EVIL = "[red]x [/ [b + 1 [@click=app.quit]y[/]"
 
 
+@pytest.fixture
+def chat(make_chat: Make) -> Chat:
+    """One whose command line says nothing, so that what was saved holds."""
+    return make_chat(options=None)
+
+
 async def opened(see: Driver) -> SettingsScreen:
     await see.pilot.press("ctrl+s")
     await see.until(lambda: isinstance(see.chat.app.screen, SettingsScreen), "the settings")
@@ -41,6 +48,13 @@ async def opened(see: Driver) -> SettingsScreen:
     screen = see.chat.app.screen
     assert isinstance(screen, SettingsScreen)
     return screen
+
+
+@asynccontextmanager
+async def settings_of(chat: Chat, size: tuple[int, int] = (120, 40)) -> AsyncIterator[tuple[Driver, SettingsScreen]]:
+    """A chat with its settings open."""
+    async with chat.run(size=size) as see:
+        yield see, await opened(see)
 
 
 def row(screen: SettingsScreen, key: str) -> SettingRow:
@@ -96,10 +110,8 @@ def in_file() -> dict[str, Any]:
     return found
 
 
-async def test_what_is_saved_holds_for_the_next_answer_and_after_a_restart(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_what_is_saved_holds_for_the_next_answer_and_after_a_restart(chat: Chat, make_chat: Make) -> None:
+    async with settings_of(chat) as (see, screen):
         for key, text in (("temperature", "0.3"), ("seed", "11"), ("lookahead", "off"), ("max_tokens", "5")):
             await typed(see, screen, key, text)
         await closed(see, "enter")
@@ -132,10 +144,8 @@ async def test_what_is_saved_holds_for_the_next_answer_and_after_a_restart(make_
     assert "seed" not in in_file()
 
 
-async def test_escape_leaves_everything_as_it_was(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_escape_leaves_everything_as_it_was(chat: Chat) -> None:
+    async with settings_of(chat) as (see, screen):
         await typed(see, screen, "temperature", "0.3")
         await closed(see, "escape")
         assert "T 0.8" in see.shown()
@@ -146,10 +156,8 @@ async def test_escape_leaves_everything_as_it_was(make_chat: Make) -> None:
     assert not preferences_file().exists()
 
 
-async def test_what_is_wrong_is_said_while_it_is_typed_and_not_saved(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_what_is_wrong_is_said_while_it_is_typed_and_not_saved(chat: Chat) -> None:
+    async with settings_of(chat) as (see, screen):
         assert "0 is greedy" in see.shown()
         await typed(see, screen, "top_p", "1.5")
         assert "! top-p must be above 0 and at most 1, not 1.5" in see.shown()
@@ -168,10 +176,8 @@ async def test_what_is_wrong_is_said_while_it_is_typed_and_not_saved(make_chat: 
     assert in_file()["top_p"] == 0.5
 
 
-async def test_presets_fill_the_fields(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_presets_fill_the_fields(chat: Chat) -> None:
+    async with settings_of(chat) as (see, screen):
         assert preset(screen) == "Balanced"
         await chosen(see, screen, "Creative")
         assert (row(screen, "temperature").text, row(screen, "top_k").text) == ("1.1", "0")
@@ -187,10 +193,8 @@ async def test_presets_fill_the_fields(make_chat: Make) -> None:
     assert in_file() == {"version": 1, "temperature": 0.0, "presets": []}
 
 
-async def test_own_presets_are_kept_at_once_and_there_after_a_restart(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_own_presets_are_kept_at_once_and_there_after_a_restart(chat: Chat, make_chat: Make) -> None:
+    async with settings_of(chat) as (see, screen):
         await typed(see, screen, "temperature", "0.4")
         row(screen, "system").query_one(TextArea).text = f"{EVIL}\nsecond line"
         await see.pilot.pause()
@@ -201,8 +205,7 @@ async def test_own_presets_are_kept_at_once_and_there_after_a_restart(make_chat:
         assert "T 0.8" in see.shown()
     assert [preset["name"] for preset in in_file()["presets"]] == [EVIL]
     again = make_chat(options=None)
-    async with again.run() as see:
-        screen = await opened(see)
+    async with settings_of(again) as (see, screen):
         await chosen(see, screen, EVIL)
         assert row(screen, "temperature").text == "0.4"
         assert row(screen, "system").text == f"{EVIL}\nsecond line"
@@ -221,10 +224,8 @@ async def test_own_presets_are_kept_at_once_and_there_after_a_restart(make_chat:
 
 
 @pytest.mark.parametrize("name", ["", "balanced", "x" * 61])
-async def test_a_name_that_cannot_be_is_refused(make_chat: Make, name: str) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_a_name_that_cannot_be_is_refused(chat: Chat, name: str) -> None:
+    async with settings_of(chat) as (see, screen):
         await kept_as(see, screen, name)
         assert "1 to 60" in see.shown() or "comes with specdesk" in see.shown()
         await typed(see, screen, "temperature", "x")
@@ -237,8 +238,7 @@ async def test_a_name_that_cannot_be_is_refused(make_chat: Make, name: str) -> N
 
 async def test_defaults_are_filled_in_and_saved_over_what_the_command_line_says(make_chat: Make) -> None:
     first = make_chat(options=None)
-    async with first.run() as see:
-        screen = await opened(see)
+    async with settings_of(first) as (see, screen):
         await typed(see, screen, "temperature", "0.3")
         await closed(see, "enter")
     chat = make_chat()  # with options of its own
@@ -260,8 +260,7 @@ async def test_defaults_are_filled_in_and_saved_over_what_the_command_line_says(
 
 async def test_what_the_command_line_says_is_not_saved_with_the_rest(make_chat: Make) -> None:
     chat = make_chat()
-    async with chat.run() as see:
-        screen = await opened(see)
+    async with settings_of(chat) as (see, screen):
         assert "Top-k *" in see.shown()
         await typed(see, screen, "top_k", "7")
         assert "Top-k *" not in see.shown()
@@ -273,10 +272,8 @@ async def test_what_the_command_line_says_is_not_saved_with_the_rest(make_chat: 
     assert in_file() == {"version": 1, "top_k": 7, "presets": []}
 
 
-async def test_words_are_chosen_with_the_keyboard(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_words_are_chosen_with_the_keyboard(chat: Chat) -> None:
+    async with settings_of(chat) as (see, screen):
         for key in ("drafter", "verify"):
             row(screen, key).enter()
             await see.pilot.press("enter", "end", "enter")
@@ -289,10 +286,8 @@ async def test_words_are_chosen_with_the_keyboard(make_chat: Make) -> None:
     assert (in_file()["drafter"], in_file()["verify"]) == ("suffix", "coupled")
 
 
-async def test_exact_mode_and_context_load_the_models_again(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_exact_mode_and_context_load_the_models_again(chat: Chat, make_chat: Make) -> None:
+    async with settings_of(chat) as (see, screen):
         assert "a change loads them again" in see.shown()
         await typed(see, screen, "ctx", "512")
         row(screen, "exact").enter()
@@ -325,8 +320,7 @@ def test_other_models_are_loaded_as_the_settings_say() -> None:
 
 async def test_a_draft_that_was_left_out_is_loaded_when_it_is_wanted(make_chat: Make) -> None:
     first = make_chat(options=None)
-    async with first.run() as see:
-        screen = await opened(see)
+    async with settings_of(first) as (see, screen):
         await typed(see, screen, "lookahead", "off")
         await closed(see, "enter")
         assert len(first.loaded_with) == 1
@@ -341,8 +335,7 @@ async def test_a_draft_that_was_left_out_is_loaded_when_it_is_wanted(make_chat: 
         await see.until_state(State.READY)
 
 
-async def test_an_answer_under_way_is_let_finish_before_the_models_are_loaded_again(make_chat: Make) -> None:
-    chat = make_chat(options=None)
+async def test_an_answer_under_way_is_let_finish_before_the_models_are_loaded_again(chat: Chat) -> None:
     async with chat.run() as see:
         await see.ask("go")
         await see.stream(step(["a"], "b"))
@@ -373,8 +366,7 @@ async def test_models_that_do_not_load_as_wanted_can_be_wanted_otherwise(make_ch
         assert [settings.n_ctx for settings in chat.loaded_with] == [4096, 512]
 
 
-async def test_views_and_lists_are_remembered(make_chat: Make) -> None:
-    chat = make_chat(options=None)
+async def test_views_and_lists_are_remembered(chat: Chat, make_chat: Make) -> None:
     async with chat.run(view=View.LIVE) as see:
         await see.ask("go")
         await see.answer(step(["a"], "b", rejected=["no"]))
@@ -410,8 +402,7 @@ async def test_views_and_lists_are_remembered(make_chat: Make) -> None:
     assert in_file()["view"] == "markdown"
 
 
-async def test_a_list_that_would_hide_the_conversation_is_not_remembered(make_chat: Make) -> None:
-    chat = make_chat(options=None)
+async def test_a_list_that_would_hide_the_conversation_is_not_remembered(chat: Chat) -> None:
     async with chat.run(size=(60, 24)) as see:
         await see.pilot.press("ctrl+b")
         await see.pilot.pause()
@@ -434,10 +425,8 @@ ODD = "漢字 \U0001f469\u200d\U0001f680 e\u0301\U0001f1e9\U0001f1ea [/"
 
 
 @pytest.mark.parametrize("size", [(40, 24), (80, 24)])
-async def test_wide_and_joined_characters_stay_within_their_borders(make_chat: Make, size: tuple[int, int]) -> None:
-    chat = make_chat(options=None)
-    async with chat.run(size=size) as see:
-        screen = await opened(see)
+async def test_wide_and_joined_characters_stay_within_their_borders(chat: Chat, size: tuple[int, int]) -> None:
+    async with settings_of(chat, size=size) as (see, screen):
         row(screen, "system").query_one(TextArea).text = ODD * 9
         row(screen, "system").enter()
         await kept_as(see, screen, ODD)
@@ -500,9 +489,8 @@ async def test_a_file_of_a_newer_one_is_told_once_and_stays(make_chat: Make) -> 
 
 
 async def test_a_directory_that_cannot_be_written_is_said_and_the_chat_goes_on(
-    make_chat: Make, read_only: Callable[[], None]
+    chat: Chat, read_only: Callable[[], None]
 ) -> None:
-    chat = make_chat(options=None)
     async with chat.run() as see:
         read_only()
         screen = await opened(see)
@@ -519,10 +507,8 @@ async def test_a_directory_that_cannot_be_written_is_said_and_the_chat_goes_on(
 
 
 @pytest.mark.parametrize("size", [(40, 24), (80, 24), (120, 40)])
-async def test_every_field_can_be_reached_and_read_at_any_width(make_chat: Make, size: tuple[int, int]) -> None:
-    chat = make_chat(options=None)
-    async with chat.run(size=size) as see:
-        screen = await opened(see)
+async def test_every_field_can_be_reached_and_read_at_any_width(chat: Chat, size: tuple[int, int]) -> None:
+    async with settings_of(chat, size=size) as (see, screen):
         rows: Sequence[SettingRow] = list(screen.query(SettingRow))
         for field in rows:
             assert field.has_class("-chosen")
@@ -538,10 +524,8 @@ async def test_every_field_can_be_reached_and_read_at_any_width(make_chat: Make,
         await see.until(lambda: chat.app.screen is see.screen, "the chat")
 
 
-async def test_the_mouse_saves_too(make_chat: Make) -> None:
-    chat = make_chat(options=None)
-    async with chat.run() as see:
-        screen = await opened(see)
+async def test_the_mouse_saves_too(chat: Chat) -> None:
+    async with settings_of(chat) as (see, screen):
         await typed(see, screen, "seed", "5")
         await see.pilot.click("#save")
         await see.until(lambda: chat.app.screen is see.screen, "the chat")
