@@ -14,6 +14,7 @@ from specdesk.tui.desk import Desk
 from specdesk.tui.preferences.catalogue import Values
 from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.setup import Setup
+from specdesk.tui.showing import Showing
 from specdesk.wording import notes
 
 
@@ -33,12 +34,20 @@ class Owner(ShowsErrors, Protocol):
 class Adjusting:
     """Brings what is set to the desk. No answer under way is touched."""
 
-    def __init__(self, owner: Owner, go: Callable[[Screen[Any]], Awaitable[Any]], desk: Desk, setup: Setup) -> None:
+    def __init__(
+        self,
+        owner: Owner,
+        go: Callable[[Screen[Any]], Awaitable[Any]],
+        desk: Desk,
+        setup: Setup,
+        showing: Showing,
+    ) -> None:
         """`go` shows a screen and waits for its result."""
         self._owner = owner
         self._go = go
         self._desk = desk
         self._setup = setup
+        self._showing = showing
 
     async def ask(self) -> None:
         """Let the user change how answers are made."""
@@ -47,8 +56,8 @@ class Adjusting:
         if changes is None:
             return
         done(lambda: setup.change(changes), self._owner)
-        desk.options = setup.options
-        desk.show_usually_as(setup.values["view"])
+        if "view" in changes:
+            self._showing.show_as_set()
         if not setup.must_load:
             self.tell()
         elif desk.is_answering:
@@ -58,7 +67,7 @@ class Adjusting:
 
     def tell(self) -> None:
         """Say how answers will be made, once that is known."""
-        info, options = self._desk.info, self._desk.options
+        info, options = self._desk.info, self._setup.options
         if info is not None:
             lookahead = info.lookahead(options.answer_options(0))
             self._owner.show_setup(info, options, notes(lookahead, wanted=options.lookahead, widest=info.widest))
@@ -70,8 +79,8 @@ class Adjusting:
 
     def toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers, and keep that."""
-        self._desk.toggle_rejected()
-        self.remember("show_rejected", self._desk.shows_rejected)
+        self.remember("show_rejected", not self._showing.shows_rejected)
+        self._showing.show_rejected_as_set()
 
     def remember(self, key: str, value: object) -> None:
         """Have kept what is set in passing."""

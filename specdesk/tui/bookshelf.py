@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Protocol
 
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage, Hit
+from specdesk.tui.attempts import ShowsErrors, done, result_of
 from specdesk.tui.widgets.chats import Chats, Entry
 
 _RECALLED = 200
@@ -17,15 +19,25 @@ _MOST = 500
 """Chats that are listed; the search finds the others."""
 
 
-class Bookshelf:
-    """Fills the list, and changes what it lists."""
+class Owner(ShowsErrors, Protocol):
+    """Whose chats they are; it shows what the disk refuses."""
 
-    def __init__(self, store: ChatStore, chats: Chats, say: Callable[[str], None]) -> None:
+    def say(self, text: str) -> None:
+        """Tell in passing."""
+
+
+class Bookshelf:
+    """Fills the list, and changes what it lists. What the store refuses goes to the owner."""
+
+    def __init__(self, owner: Owner, store: ChatStore) -> None:
+        self._owner = owner
         self._store = store
-        self._chats = chats
-        self._say = say
         self._current: int | None = None
         self._deleted: list[_Deleted] = []
+
+    def lay(self, chats: Chats) -> None:
+        """Where they are listed."""
+        self._chats = chats
 
     def refresh(self, current: int | None) -> None:
         """List what there is, or what is searched for; `current` is the chat that is shown."""
@@ -34,47 +46,62 @@ class Bookshelf:
 
     def earlier_prompts(self) -> list[str]:
         """What was asked lately, in all chats, the oldest first."""
-        return self._store.questions(_RECALLED)
+        return result_of(lambda: self._store.questions(_RECALLED), self._owner) or []
 
     def search(self, query: str) -> None:
         """List what holds a text; without one, all chats."""
-        if query.strip():
-            hits = self._store.search(query)
-            self._chats.show([_found(hit) for hit in hits], self._current, empty=f"nothing holds “{query}”")
-        else:
-            now = datetime.now(UTC)
-            listed = self._store.chats(_MOST)
-            self._chats.show([Entry(chat.id, chat.title, _when(chat.updated, now)) for chat in listed], self._current)
+        done(lambda: self._show_holding(query) if query.strip() else self._show_latest(), self._owner)
+
+    def _show_holding(self, query: str) -> None:
+        found = [_found(hit) for hit in self._store.search(query)]
+        self._chats.show(found, self._current, empty=f"nothing holds “{query}”")
+
+    def _show_latest(self) -> None:
+        now = datetime.now(UTC)
+        latest = [Entry(chat.id, chat.title, _when(chat.updated, now)) for chat in self._store.chats(_MOST)]
+        self._chats.show(latest, self._current)
 
     def rename(self, chat_id: int, title: str) -> None:
-        """Give a chat another title. Raises StorageError."""
-        self._store.rename(chat_id, title)
-        self.refresh(self._current)
+        """Give a chat another title."""
+        if done(lambda: self._store.rename(chat_id, title), self._owner):
+            self.refresh(self._current)
 
-    def delete(self, chat_id: int) -> None:
-        """Take a chat away; `undo` brings it back. Raises StorageError."""
-        chat = self._store.chat(chat_id)
-        self._store.delete(chat_id)
-        self._deleted.append(_Deleted(f"“{chat.title}” is back", partial(self._store.restore, chat_id)))
-        self._say(f"deleted “{chat.title}” · U in the list brings it back")
+    def delete(self, chat_id: int) -> bool:
+        """Take a chat away, whether that was done; `undo` brings it back."""
+
+        def delete() -> str:
+            title = self._store.chat(chat_id).title
+            self._store.delete(chat_id)
+            return title
+
+        title = result_of(delete, self._owner)
+        if title is None:
+            return False
+        self._deleted.append(_Deleted(f"“{title}” is back", partial(self._store.restore, chat_id)))
+        self._owner.say(f"deleted “{title}” · U in the list brings it back")
         self.refresh(None if chat_id == self._current else self._current)
+        return True
 
-    def leave_out(self, message: ChatMessage) -> None:
-        """Take a question and its answer, with all behind them, out of a chat. Raises StorageError, UsageError."""
-        end = self._store.leave_out(message.id)
+    def leave_out(self, message: ChatMessage) -> bool:
+        """Take a question and its answer, with all behind them, out of a chat; whether that was done."""
+        end = result_of(lambda: self._store.leave_out(message.id), self._owner)
+        if end is None:
+            return False
         back = partial(self._store.switch_branch, end)
         self._deleted.append(_Deleted("what was deleted from the chat is back", back, message.chat_id))
-        self._say("deleted, with what followed · U brings it back")
+        self._owner.say("deleted, with what followed · U brings it back")
+        return True
 
     def undo(self) -> int | None:
-        """Bring back what was deleted last, if anything was: the chat that has grown by it. Raises StorageError."""
+        """Bring back what was deleted last, if anything was: the chat that has grown by it."""
         if not self._deleted:
-            self._say("nothing was deleted here")
+            self._owner.say("nothing was deleted here")
             return None
         last = self._deleted[-1]
-        last.bring_back()
+        if not done(last.bring_back, self._owner):
+            return None
         self._deleted.pop()
-        self._say(last.said)
+        self._owner.say(last.said)
         self.refresh(self._current)
         return last.grown
 

@@ -21,7 +21,8 @@ from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.conversation import Conversation, Question
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.figures import Figures
-from specdesk.tui.view import View
+from specdesk.tui.setup import Setup
+from specdesk.tui.showing import Showing
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.transcript import Transcript
 from specdesk.tui.widgets.turn import Turn
@@ -41,18 +42,16 @@ class Owner(ShowsErrors, Protocol):
 class Desk:
     """Asks one question at a time. What the store refuses goes to the owner."""
 
-    def __init__(self, owner: Owner, engine: EngineThread, store: ChatStore, options: ChatOptions) -> None:
-        self.options = options
-        """How the next answers are asked for."""
+    def __init__(self, owner: Owner, engine: EngineThread, store: ChatStore, setup: Setup, showing: Showing) -> None:
         self.info: EngineInfo | None = None
-        """What answers; None while nothing does."""
+        """What answers, or did last; None before there was anything."""
+        self._setup = setup
+        self._showing = showing
         self._owner = owner
         self._engine = engine
         self._store = store
         self._conversation = Conversation(store)
         self._answering: Answering | None = None
-        self.shows_rejected = True
-        self.view = self.usual_view = View.LIVE
 
     def lay(self, transcript: Transcript) -> None:
         """Where it is to be seen."""
@@ -71,20 +70,20 @@ class Desk:
     @property
     def speculates(self) -> bool:
         """Whether anything will be drafted."""
-        return self.info is None or self.info.lookahead(self.options.answer_options(0)) > 0
+        return self.info is None or self.info.lookahead(self._setup.options.answer_options(0)) > 0
 
     # --- asking
 
     def ask(self, text: str, instead: Turn | None = None) -> bool:
         """Ask behind what was said, or in the place of another question; whether that was done."""
-        info = self.info
+        info, options = self.info, self._setup.options
         if info is None:
             return False
         earlier = None if instead is None else instead.message
         if earlier is None:
-            question = result_of(lambda: self._conversation.ask(text, self.options, info), self._owner)
+            question = result_of(lambda: self._conversation.ask(text, options, info), self._owner)
         else:
-            question = result_of(lambda: self._conversation.ask_instead(earlier, text, self.options, info), self._owner)
+            question = result_of(lambda: self._conversation.ask_instead(earlier, text, options, info), self._owner)
         if question is None:
             return False
         if instead is not None:
@@ -116,7 +115,7 @@ class Desk:
         message, info = turn.message, self.info
         if message is None or info is None:
             return None
-        return result_of(lambda: ask(message, self.options, info), self._owner)
+        return result_of(lambda: ask(message, self._setup.options, info), self._owner)
 
     def _answer(self, question: Question, turn: AnswerTurn | None = None) -> None:
         """Have a question answered on a new turn, or have `turn` gone on with."""
@@ -190,31 +189,6 @@ class Desk:
         if done(lambda: self._store.switch_branch(other), self._owner):
             self.open(message.chat_id, other)
 
-    def toggle_view(self) -> None:
-        """Show answers as what they are not shown as now: in the usual way, if that does it."""
-        ended = not self.is_answering
-        tokens = not self.view.shows_tokens(ended=ended)
-        other = View.TOKENS if tokens else View.MARKDOWN
-        self.show_as(self.usual_view if self.usual_view.shows_tokens(ended=ended) is tokens else other)
-
-    def show_usually_as(self, view: View) -> None:
-        """From now on show answers so, until told otherwise, and where the view is toggled back."""
-        if view is not self.usual_view:
-            self.usual_view = view
-            self.show_as(view)
-
-    def show_as(self, view: View) -> None:
-        """Show answers so, those that are there and those to come."""
-        self.view = view
-        for answer in self._transcript.answers:
-            answer.show_as(view)
-
-    def toggle_rejected(self) -> None:
-        """Show or hide what the target refused, in all answers."""
-        self.shows_rejected = not self.shows_rejected
-        for answer in self._transcript.answers:
-            answer.tokens.show_rejected(self.shows_rejected)
-
     def _turn_of(self, message: ChatMessage) -> Turn:
         if message.role is Role.USER:
             return UserTurn(message.text, message)
@@ -236,8 +210,8 @@ class Desk:
         return AnswerTurn(
             "the model" if info is None else info.target.name,
             speculating=self.speculates,
-            show_rejected=self.shows_rejected,
-            view=self.view,
+            show_rejected=self._showing.shows_rejected,
+            view=self._showing.view,
             seed=seed,
             n_ctx=0 if info is None else info.n_ctx,
         )

@@ -19,6 +19,7 @@ from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.files import export_chat, import_chat, save_text
 from specdesk.tui.screens.compare import CompareScreen
+from specdesk.tui.setup import Setup
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.turn import Turn
 from specdesk.wording import notes
@@ -43,6 +44,7 @@ class Excursions:
         engine: EngineThread,
         store: ChatStore,
         desk: Desk,
+        setup: Setup,
     ) -> None:
         """`go` shows a screen and waits for its result."""
         self._owner = owner
@@ -50,6 +52,7 @@ class Excursions:
         self._engine = engine
         self._store = store
         self._desk = desk
+        self._setup = setup
         self._away = False
 
     async def compare(self, text: str, editing: Turn | None) -> int | None:
@@ -93,7 +96,7 @@ class Excursions:
     def _subject(self, text: str, editing: Turn | None) -> Subject | None:
         instead = None if editing is None else editing.message
         try:
-            found = subject_of(self._store, self._desk.chat_id, text, self._desk.options, instead)
+            found = subject_of(self._store, self._desk.chat_id, text, self._setup.options, instead)
         except SpecdeskError as error:
             self._owner.show_error(error)
             return None

@@ -19,6 +19,7 @@ from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.preferences import keeper
 from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.setup import Setup
+from specdesk.tui.view import View
 from tests.tui.driver import Chat
 from tests.tui.scripted import FILES, OPTIONS, PATIENCE_S, ScriptedEngine, values_of
 
@@ -61,8 +62,9 @@ def make_chat(store: ChatStore) -> Iterator[Callable[..., Chat]]:
         notices: Sequence[str] = (),
         load_at_once: bool = True,
         said: str = "",
+        view: View | None = None,
     ) -> Chat:
-        """`options` stand for what was typed on the command line; None: nothing was."""
+        """`options` stand for what was typed on the command line; None: nothing was. `view`: as answers are set."""
         scripted = engine or ScriptedEngine()
         loaded_with: list[EngineSettings] = []
         may_load = threading.Event()
@@ -83,7 +85,8 @@ def make_chat(store: ChatStore) -> Iterator[Callable[..., Chat]]:
             scripted.stop = stop
             return scripted
 
-        setup = Setup(Keeper.open(), FILES, given={} if options is None else values_of(options))
+        given = {} if options is None else values_of(options)
+        setup = Setup(Keeper.open(), FILES, given=given if view is None else {**given, "view": view})
         made.append(Chat(scripted, may_load, ChatApp(load, store, setup), loaded_with))
         return made[-1]
 

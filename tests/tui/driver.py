@@ -58,7 +58,7 @@ class Chat:
         """The chat on a screen of that size, ready for the first question unless the test wants to see it load."""
         async with self.app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(self, pilot)
-            driver.screen._desk.view = view
+            driver.screen._showing.show_as(view)
             if ready:
                 await driver.until_state(State.READY)
             yield driver

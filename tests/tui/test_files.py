@@ -300,13 +300,15 @@ ODD: tuple[object, ...] = (None, True, "x", -1, 10**400, [], {}, [{}], ["length"
 
 
 @pytest.mark.parametrize("key", ["speedup", "tokens_per_pass", "generated_tokens", "stop_reason", "seed", "target"])
-async def test_records_from_elsewhere_do_not_hide_the_texts(make_chat: Make, folder: Path, key: str) -> None:
+async def test_records_from_elsewhere_do_not_hide_the_texts(
+    make_chat: Make, store: ChatStore, folder: Path, key: str
+) -> None:
     """Bug: an answer whose speedup was no number ended the chat whenever it was opened."""
     chat = make_chat()
     async with chat.run() as see:
         await talk(see, *((f"q{number}", f"a{number}") for number in range(len(ODD))))
-        (kept,) = chat.app._chat._store.chats()
-        document = chat.app._chat._store.export(kept.id)
+        (kept,) = store.chats()
+        document = store.export(kept.id)
         for odd, answer in zip(ODD, document["messages"][1::2], strict=True):
             for records in ("stats", "settings", "models"):
                 answer[records] = {key: odd}

@@ -218,6 +218,65 @@ async def test_an_edit_is_told_as_long_as_it_lasts(make_chat: Make) -> None:
         await see.until_state(State.READY)
 
 
+@pytest.mark.parametrize("other", ["new", "kept"])
+async def test_an_edit_ends_with_its_chat(make_chat: Make, store: ChatStore, other: str) -> None:
+    """Bug: another chat told that a question was edited which it did not have."""
+    kept = store.create_chat("elsewhere")
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await choose(see, see.transcript.turns[0])
+        await see.pilot.press("e")
+        assert "editing" in see.shown()
+        if other == "new":
+            await see.pilot.press("ctrl+n")
+        else:
+            see.screen.open_chat(Chats.Opened(see.screen.query_one(Chats), kept.id, None))
+        await see.pilot.pause()
+        assert "editing" not in see.shown()
+        await see.ask("!")
+        assert [message.content for message in see.engine.asked[-1][0]] == ["one!"]
+
+
+async def test_an_edit_goes_on_where_the_store_refuses_it(
+    make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bug: the same question sent once more was asked behind the one it was to replace."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await choose(see, see.transcript.turns[0])
+        await see.pilot.press("e", "!")
+
+        def refuse(*_args: object, **_more: object) -> None:
+            raise StorageError("chats.db: the disk is full", "make room")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "add_question", refuse)
+            await see.pilot.press("enter")
+            await see.until(lambda: "the disk is full" in see.shown(), "the refusal")
+        assert see.prompt.text == "one!"
+        assert "editing" in see.shown()
+        await see.ask("")
+        assert [message.content for message in see.engine.asked[-1][0]] == ["one!"]
+
+
+async def test_what_was_written_is_kept_when_a_question_is_edited(make_chat: Make) -> None:
+    """Bug: the question took its place, and it was gone."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await see.pilot.press(*"half")
+        await choose(see, see.transcript.turns[0])
+        await see.pilot.press("e")
+        assert see.prompt.text == "one"
+        await see.pilot.press("escape", "up")
+        assert see.prompt.text == "half"
+
+
 async def test_an_answer_again_is_another_answer(make_chat: Make, store: ChatStore) -> None:
     chat = make_chat()
     async with chat.run() as see:
@@ -506,12 +565,11 @@ class TestViews:
     @pytest.mark.parametrize("usual", list(View))
     async def test_what_is_toggled_back_is_as_usual(self, make_chat: Make, usual: View) -> None:
         """Bug: two presses left the view that colours tokens while they are written."""
-        chat = make_chat()
+        chat = make_chat(view=usual)
         async with chat.run(view=usual) as see:
-            see.screen._desk.usual_view = usual
             for _ in range(2):
                 await see.pilot.press("ctrl+t")
-            assert see.screen._desk.view is usual
+            assert see.screen._showing.view is usual
             await see.ask("go")
             await see.stream(step(["**bold**"], " text"))
             as_tokens = "**bold**" in see.shown()
@@ -520,7 +578,7 @@ class TestViews:
             await see.until(lambda: ("**bold**" in see.shown()) is not as_tokens, "the other view")
             await see.pilot.press("ctrl+t")
             await see.until(lambda: ("**bold**" in see.shown()) is as_tokens, "the view as before")
-            assert see.screen._desk.view is usual
+            assert see.screen._showing.view is usual
 
     async def test_tokens_while_it_is_written_then_markdown(self, make_chat: Make) -> None:
         chat = make_chat()

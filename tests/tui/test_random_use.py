@@ -51,7 +51,7 @@ async def test_keys_in_any_order(make_chat: Make, store: ChatStore, seed: int) -
                         await see.pilot.press("a", "backspace")
         await see.pilot.press("escape")
         see.engine.feed(*[END] * 20)
-        await see.until(lambda: see.screen._state in (State.READY, State.BROKEN), "the end of the last answer")
+        await see.until(lambda: see.screen._composer.state in (State.READY, State.BROKEN), "the end of the last answer")
         assert not see.engine.overlapped
         for messages, _ in see.engine.asked:
             roles = [message.role for message in messages]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
@@ -19,17 +18,16 @@ from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
 from specdesk.tui.adjusting import Adjusting
-from specdesk.tui.attempts import done, result_of
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.chat_options import ChatOptions
+from specdesk.tui.composer import Composer
 from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.excursions import Excursions
 from specdesk.tui.figures import Figures
-from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
+from specdesk.tui.interrupt import Meaning
 from specdesk.tui.keys import sections
-from specdesk.tui.markdown.code_blocks import code_blocks
 from specdesk.tui.messages import (
     AnswerFailed,
     EngineCrashed,
@@ -44,7 +42,9 @@ from specdesk.tui.messages import (
 from specdesk.tui.screens.help import HelpScreen
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
-from specdesk.tui.state import LATER, REFUSALS, State
+from specdesk.tui.showing import Showing
+from specdesk.tui.state import REFUSALS, State
+from specdesk.tui.turn_acts import TurnActs
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader
 from specdesk.tui.widgets.keys import Keys
@@ -59,7 +59,6 @@ _WIDE: Final = 80
 """Columns from which there is room for something beside the conversation."""
 _HIGH: Final = 40
 """Rows from which there is room for all figures and the whole legend."""
-_EDITING: Final = "editing an earlier question · Enter asks it instead · Esc leaves it"
 
 
 class ChatScreen(Screen[None]):
@@ -107,16 +106,14 @@ class ChatScreen(Screen[None]):
     def __init__(self, engine: EngineThread, store: ChatStore, setup: Setup) -> None:
         super().__init__()
         self._engine = engine
-        self._store = store
         self._setup = setup
-        self._desk = Desk(self, engine, store, setup.options)
-        self._desk.view = self._desk.usual_view = setup.values["view"]
-        self._desk.shows_rejected = setup.values["show_rejected"]
-        self._interrupt = InterruptKey()
-        self._excursions = Excursions(self, self._go, engine, store, self._desk)
-        self._adjusting = Adjusting(self, self._go, self._desk, setup)
-        self._editing: Turn | None = None
-        self._state = State.LOADING
+        self._showing = Showing(setup)
+        self._desk = Desk(self, engine, store, setup, self._showing)
+        self._composer = Composer(self.refresh_bindings)
+        self._bookshelf = Bookshelf(self, store)
+        self._excursions = Excursions(self, self._go, engine, store, self._desk, setup)
+        self._adjusting = Adjusting(self, self._go, self._desk, setup, self._showing)
+        self._turn_acts = TurnActs(self, self._desk, self._composer, self._bookshelf)
 
     def compose(self) -> ComposeResult:
         """Header, chats beside the conversation and the speed panel, prompt, keys."""
@@ -133,13 +130,13 @@ class ChatScreen(Screen[None]):
         """Ready to be written in, before there is an engine."""
         self.set_class(self.app.no_color, "-no-color")
         self._desk.lay(self._transcript)
-        self._bookshelf = Bookshelf(self._store, self.query_one(Chats), self._say)
-        self._list(None)
-        prompt = self.query_one(Prompt)
-        done(lambda: prompt.recall_from(self._bookshelf.earlier_prompts()), self)
-        prompt.focus()
+        self._showing.lay(self._transcript)
+        self._bookshelf.lay(self.query_one(Chats))
+        self._composer.lay(self._prompt)
+        self._bookshelf.refresh(None)
+        self._prompt.recall_from(self._bookshelf.earlier_prompts())
+        self._prompt.focus()
         self.show_figures(Figures())
-        self._enter(State.LOADING)
         shows_chats = self._setup.values["show_chats"]
         if shows_chats is not None and self.app.size.width >= _WIDE:  # its class comes with the first layout
             self.set_class(shows_chats, "-chats")
@@ -159,15 +156,14 @@ class ChatScreen(Screen[None]):
 
     def on_engine_progress(self, message: EngineProgress) -> None:
         """Say what is waited for."""
-        if self._state is State.LOADING:
-            self.query_one(Prompt).expect(f"{message.text} …", REFUSALS[State.LOADING], later=LATER)
+        self._composer.progress(message.text)
 
     def on_engine_loaded(self, message: EngineLoaded) -> None:
         """Open for questions."""
         self._desk.info = message.info
-        self.query_one(Prompt).capacity(message.info.n_ctx)
+        self._prompt.capacity(message.info.n_ctx)
         self._adjusting.tell()
-        self._enter(State.READY)
+        self._composer.enter(State.READY)
         self._transcript.say_first(
             "Ask something. Colours show who wrote each token; struck text was drafted and refused. Ctrl+T shows "
             "answers as Markdown, Ctrl+S the settings, F1 all keys."
@@ -177,7 +173,7 @@ class ChatScreen(Screen[None]):
         """Say why; it may be tried again."""
         self._transcript.say_first("The models could not be loaded.")
         self._transcript.note(Failure(message.error))
-        self._enter(State.BROKEN)
+        self._composer.enter(State.BROKEN)
 
     def on_engine_event(self, message: EngineEvent) -> None:
         """Show it with the next repaint; the last one of an answer at once."""
@@ -197,7 +193,7 @@ class ChatScreen(Screen[None]):
             self._conclude(message.error)
         else:
             self._transcript.add(Failure(message.error))
-        self._enter(State.BROKEN)
+        self._composer.enter(State.BROKEN)
 
     def on_engine_crashed(self, message: EngineCrashed) -> None:
         """A bug: it ends the app with its traceback."""
@@ -208,102 +204,47 @@ class ChatScreen(Screen[None]):
     @on(Prompt.Sent)
     def ask(self, message: Prompt.Sent) -> None:
         """Send the conversation with this question, behind it or in the place of one that is edited."""
-        editing, self._editing = self._editing, None
-        if not self._begun(self._desk.ask(message.text, editing)):
-            self.query_one(Prompt).insert(message.text)
-            self._enter(self._state)
+        if not self.begun(self._desk.ask(message.text, self._composer.editing)):
+            self._prompt.insert(message.text)
+            self._composer.enter(self._composer.state)
 
     def action_again(self) -> None:
         """Have the last question answered again."""
         answers = self._transcript.answers
         if answers:
-            self._do(answers[-1], Act.AGAIN)
+            self._turn_acts.do(answers[-1], Act.AGAIN)
 
     @on(Turn.Wanted)
     def act(self, message: Turn.Wanted) -> None:
         """Do what is wanted with a turn."""
-        self._do(message.turn, message.act)
-
-    def _do(self, turn: Turn, act: Act) -> None:
-        ready = self._state is State.READY
-        match act:
-            case Act.LEAVE:
-                self.query_one(Prompt).focus()
-            case Act.COPY:
-                self.app.copy_to_clipboard(turn.text)
-            case Act.COPY_CODE:
-                self._copy_code(turn)
-            case Act.OLDER | Act.NEWER:
-                self._leave_edit()
-                self._desk.switch(turn, -1 if act is Act.OLDER else 1)
-            case Act.EDIT if ready:
-                self._edit(turn)
-            case Act.AGAIN if ready:
-                self._begun(self._desk.answer_again(turn))
-            case Act.GO_ON if ready:
-                self._begun(self._desk.go_on(turn))
-            case Act.DELETE if ready:
-                self._leave_out(turn)
-            case Act.UNDO if ready:
-                self.undo_delete()
-            case Act.SAVE:
-                self.save_turn(turn)
-            case _:
-                self._say("not now: " + (REFUSALS.get(self._state) or "that cannot be done here"))
-
-    def _leave_out(self, turn: Turn) -> None:
-        message = turn.message
-        if message is not None and done(lambda: self._bookshelf.leave_out(message), self):
-            self._leave_edit()
-            self._desk.open(message.chat_id)
-            self.query_one(Prompt).focus()
-
-    def _copy_code(self, turn: Turn) -> None:
-        blocks = code_blocks(turn.text)
-        if blocks:
-            self.app.copy_to_clipboard(blocks[-1].source)
-        else:
-            self._say("there is no block of code in this answer")
+        self._turn_acts.do(message.turn, message.act)
 
     def on_text_copied(self, message: TextCopied) -> None:
         """Say what became of it, and no more than that."""
-        self._say(message.copied.said("F5 writes the chat to a file"))
+        self.say(message.copied.said("F5 writes the chat to a file"))
 
     def action_copy_answer(self) -> None:
         """Copy the last answer."""
         if self._transcript.answers:
-            self._do(self._transcript.answers[-1], Act.COPY)
+            self._turn_acts.do(self._transcript.answers[-1], Act.COPY)
 
-    def _begun(self, asked: bool) -> bool:
+    def begun(self, asked: bool) -> bool:
+        """An answer is under way if that was `asked` for; says so again."""
         if asked:
-            self._editing = None
-            self._enter(State.ANSWERING)
-            self._list(self._desk.chat_id)
+            self._composer.leave_edit()
+            self._composer.enter(State.ANSWERING)
+            self._bookshelf.refresh(self._desk.chat_id)
         return asked
-
-    def _edit(self, turn: Turn) -> None:
-        self._editing = turn
-        prompt = self.query_one(Prompt)
-        prompt.load_text(turn.text)
-        prompt.move_cursor(prompt.document.end)
-        self._enter(self._state)
-        prompt.focus()
-
-    def _leave_edit(self) -> None:
-        """What stands in the prompt is a question like any other."""
-        self._editing = None
-        self._enter(self._state)
 
     def _conclude(self, error: SpecdeskError | None) -> None:
         """End the answer; a question that got none goes back to the prompt."""
-        stopped = self._state in (State.STOPPING, State.LOADING)
-        unanswered = self._desk.conclude(error, stopped=stopped)
-        prompt = self.query_one(Prompt)
-        if unanswered is not None and not prompt.text:
-            prompt.insert(unanswered)  # to be sent again, perhaps changed
-        self._list(self._desk.chat_id)
-        if self._state is not State.LOADING:
-            self._enter(State.READY)
+        state = self._composer.state
+        unanswered = self._desk.conclude(error, stopped=state in (State.STOPPING, State.LOADING))
+        if unanswered is not None:
+            self._composer.give_back(unanswered)
+        self._bookshelf.refresh(self._desk.chat_id)
+        if state is not State.LOADING:
+            self._composer.enter(State.READY)
 
     def keep(self) -> None:
         """Have the store keep what came of the answer under way, which nobody waits for any more."""
@@ -313,51 +254,40 @@ class ChatScreen(Screen[None]):
 
     def action_stop(self) -> None:
         """End the answer under way, or leave the question that is edited."""
-        if self._state is State.ANSWERING:
-            self._enter(State.STOPPING)
+        if self._composer.state is State.ANSWERING:
+            self._composer.enter(State.STOPPING)
             self._engine.cancel()
-        elif self._editing is not None:
-            self.query_one(Prompt).clear()
-            self._leave_edit()
+        elif self._composer.editing is not None:
+            self._prompt.clear()
+            self._composer.leave_edit()
 
     async def action_interrupt(self) -> None:
         """As in the shell: copy what is selected, end the answer, clear the prompt, and only then leave."""
-        prompt = self.query_one(Prompt)
-        selected = prompt.selected_text if prompt.has_focus else self.get_selected_text()
-        meaning = self._interrupt.press(
-            time.monotonic(),
-            selected=bool(selected),
-            answering=self._state is State.ANSWERING,
-            written=bool(prompt.text),
-        )
-        match meaning:
+        selected = self._prompt.selected_text if self._prompt.has_focus else self.get_selected_text()
+        match self._composer.interrupt(selected):
             case Meaning.COPY:
-                self.app.copy_to_clipboard(selected or "")
+                self.copy(selected or "")
             case Meaning.STOP:
                 self.action_stop()
-            case Meaning.PUT_AWAY:
-                prompt.put_away()
-            case Meaning.WARN:
-                pass
             case Meaning.QUIT:
                 await self.app.action_quit()
-        if meaning in SAID:
-            prompt.say(SAID[meaning], for_s=QUIT_WITHIN_S)
+            case Meaning.PUT_AWAY | Meaning.WARN:
+                pass
 
     def action_reload(self) -> None:
         """Load the models again."""
-        if self._state is State.BROKEN:
+        if self._composer.state is State.BROKEN:
             self.load_models()
 
     def load_models(self, load: Load | None = None) -> None:
         """Load the same models again, or others; an answer under way ends first, and what came of it is kept."""
-        self._enter(State.LOADING)
+        self._composer.enter(State.LOADING)
         self._setup.order()
         self._engine.reload(load)
 
     def action_toggle_view(self) -> None:
         """Show answers as tokens, or as Markdown."""
-        self._desk.toggle_view()
+        self._showing.toggle(ended=not self._desk.is_answering)
 
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
@@ -365,10 +295,10 @@ class ChatScreen(Screen[None]):
 
     def action_new_chat(self) -> None:
         """Begin again with an empty history."""
-        self._editing = None
+        self._composer.leave_edit()
         self._desk.clear()
-        self._list(None)
-        self.query_one(Prompt).focus()
+        self._bookshelf.refresh(None)
+        self._prompt.focus()
 
     def action_scroll(self, pages: int) -> None:
         """Page through the transcript while the prompt keeps the focus."""
@@ -381,15 +311,15 @@ class ChatScreen(Screen[None]):
     ) -> bool | None:
         """Grey out what has no effect now."""
         if action == "stop":
-            return True if self._state is State.ANSWERING or self._editing is not None else None
+            return True if self._composer.state is State.ANSWERING or self._composer.editing is not None else None
         if action == "reload":
-            return self._state is State.BROKEN
+            return self._composer.state is State.BROKEN
         if action == "copy_answer":
             return True if self._transcript.answers else None
         if action == "compare":
-            return True if self._state is State.READY else None
+            return True if self._composer.ready else None
         if action == "again":
-            return True if self._state is State.READY and self._transcript.answers else None
+            return True if self._composer.ready and self._transcript.answers else None
         if action == "new_chat":
             return None if self._desk.is_answering else True
         return True
@@ -399,10 +329,9 @@ class ChatScreen(Screen[None]):
     @work
     async def action_compare(self) -> None:
         """Have the question in the prompt, or the last one, answered both ways beside the chat."""
-        prompt = self.query_one(Prompt)
-        kept = await self._excursions.compare(prompt.text, self._editing)
+        kept = await self._excursions.compare(self._prompt.text, self._composer.editing)
         if kept is not None:
-            prompt.clear()
+            self._prompt.clear()
             self._desk_shows(kept)
 
     @work
@@ -415,7 +344,7 @@ class ChatScreen(Screen[None]):
         """Bring in a chat from a file, and show it."""
         imported = await self._excursions.bring_in()
         if imported is not None:
-            self._list(self._desk.chat_id)
+            self._bookshelf.refresh(self._desk.chat_id)
             self._desk_shows(imported)
 
     @work
@@ -439,7 +368,7 @@ class ChatScreen(Screen[None]):
             self.remember("show_chats", not shown)
         if shown:
             self._show_chats(shown=False)
-            self.query_one(Prompt).focus()
+            self._prompt.focus()
         else:
             self._show_chats(shown=True).enter()
 
@@ -458,29 +387,29 @@ class ChatScreen(Screen[None]):
     def open_chat(self, message: Chats.Opened) -> None:
         """Show another chat."""
         if self._desk.is_answering:
-            self._say(REFUSALS[State.ANSWERING].replace("not sent", "not opened"))
+            self.say(REFUSALS[State.ANSWERING].replace("not sent", "not opened"))
         else:
-            self._editing = None
+            self._composer.leave_edit()
             self._desk.open(message.chat_id, message.message_id)
-            self._list(message.chat_id)
+            self._bookshelf.refresh(message.chat_id)
             self.refresh_bindings()
             if message.message_id is None:
-                self.query_one(Prompt).focus()
+                self._prompt.focus()
 
     @on(Chats.Left)
     def leave_chats(self) -> None:
         """Write again."""
-        self.query_one(Prompt).focus()
+        self._prompt.focus()
 
     @on(Chats.Searched)
     def search_chats(self, message: Chats.Searched) -> None:
         """List what holds the text."""
-        done(lambda: self._bookshelf.search(message.query), self)
+        self._bookshelf.search(message.query)
 
     @on(Chats.Undone)
     def undo_delete(self) -> None:
         """Bring back what was deleted last; if it is of the chat that is open, it is seen again."""
-        grown = result_of(self._bookshelf.undo, self)
+        grown = self._bookshelf.undo()
         if grown is not None and grown == self._desk.chat_id and not self._desk.is_answering:
             self._desk.open(grown)
 
@@ -490,19 +419,15 @@ class ChatScreen(Screen[None]):
         """Ask for another title."""
         title = await self._go(TextEntry("Title of the chat", message.title))
         if title and title.strip():
-            done(lambda: self._bookshelf.rename(message.chat_id, title.strip()), self)
+            self._bookshelf.rename(message.chat_id, title.strip())
 
     @on(Chats.Deleted)
     def delete_chat(self, message: Chats.Deleted) -> None:
         """Take it from the list; it can be brought back."""
         if message.chat_id == self._desk.chat_id and self._desk.is_answering:
-            self._say(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
-        elif done(lambda: self._bookshelf.delete(message.chat_id), self) and message.chat_id == self._desk.chat_id:
+            self.say(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
+        elif self._bookshelf.delete(message.chat_id) and message.chat_id == self._desk.chat_id:
             self.action_new_chat()
-
-    def _list(self, current: int | None) -> None:
-        """List the chats anew; `current` is the one that is shown."""
-        done(lambda: self._bookshelf.refresh(current), self)
 
     # --- settings and help
 
@@ -532,13 +457,6 @@ class ChatScreen(Screen[None]):
     def _transcript(self) -> Transcript:
         return self.query_one(Transcript)
 
-    def _enter(self, state: State) -> None:
-        self._state = state
-        edits = state is State.READY and self._editing is not None
-        later = LATER if state is State.LOADING else None
-        self.query_one(Prompt).expect(_EDITING if edits else state.value, REFUSALS.get(state), later=later)
-        self.refresh_bindings()
-
     def show_figures(self, figures: Figures) -> None:
         """Show the figures of an answer."""
         self.query_one(SpeedPanel).show(figures)
@@ -554,6 +472,18 @@ class ChatScreen(Screen[None]):
         """Keep it where it can be read again."""
         self._transcript.add(Failure(error))
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
         """Tell in passing."""
         self.notify(visible(text), markup=False)
+
+    def copy(self, text: str) -> None:
+        """Put it on the clipboard; what became of it is told then."""
+        self.app.copy_to_clipboard(text)
+
+    def write(self) -> None:
+        """Go back to the prompt."""
+        self._prompt.focus()
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self.query_one(Prompt)

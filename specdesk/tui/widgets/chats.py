@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 
 from specdesk.tokenview import visible
 
+_NONE: Final = "no chats yet"
 _BEFORE: Final = 8
 """Characters that are shown before what was searched for."""
 
@@ -105,14 +106,14 @@ class Chats(Vertical):
         """The field and the list."""
         yield Input(placeholder="Search chats", compact=True)
         yield OptionList(markup=False)
-        yield Static("no chats yet", markup=False, classes="empty")
+        yield Static(_NONE, markup=False, classes="empty")
 
     @property
     def query_text(self) -> str:
         """What is searched for."""
         return self.query_one(Input).value
 
-    def show(self, entries: Sequence[Entry], current: int | None, *, empty: str = "no chats yet") -> None:
+    def show(self, entries: Sequence[Entry], current: int | None, *, empty: str = _NONE) -> None:
         """Show these; `empty` says why there are none. A user who is in the list still points at the same entry."""
         options = self.query_one(OptionList)
         pointed, kept = self._highlighted if options.has_focus else None, options.highlighted

@@ -1,0 +1,87 @@
+"""What can be done with a turn of the conversation, as its keys ask for it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from specdesk.tui.attempts import ShowsErrors
+from specdesk.tui.bookshelf import Bookshelf
+from specdesk.tui.composer import Composer
+from specdesk.tui.desk import Desk
+from specdesk.tui.markdown.code_blocks import code_blocks
+from specdesk.tui.state import REFUSALS
+from specdesk.tui.widgets.turn import Act, Turn
+
+
+class Owner(ShowsErrors, Protocol):
+    """Whose turns they are."""
+
+    def say(self, text: str) -> None:
+        """Tell in passing."""
+
+    def copy(self, text: str) -> None:
+        """Put it on the clipboard, and tell what became of it."""
+
+    def save_turn(self, turn: Turn) -> object:
+        """Write it into a file."""
+
+    def write(self) -> None:
+        """Go back to the prompt."""
+
+    def begun(self, asked: bool) -> bool:
+        """An answer is under way if that was `asked` for; says so again."""
+
+    def undo_delete(self) -> None:
+        """Bring back what was deleted last."""
+
+
+class TurnActs:
+    """Does what is wanted, or says why not."""
+
+    def __init__(self, owner: Owner, desk: Desk, composer: Composer, bookshelf: Bookshelf) -> None:
+        self._owner = owner
+        self._desk = desk
+        self._composer = composer
+        self._bookshelf = bookshelf
+
+    def do(self, turn: Turn, act: Act) -> None:
+        """Do that with the turn."""
+        ready = self._composer.ready
+        match act:
+            case Act.LEAVE:
+                self._owner.write()
+            case Act.COPY:
+                self._owner.copy(turn.text)
+            case Act.COPY_CODE:
+                self._copy_code(turn)
+            case Act.SAVE:
+                self._owner.save_turn(turn)
+            case Act.OLDER | Act.NEWER:
+                self._composer.leave_edit()
+                self._desk.switch(turn, -1 if act is Act.OLDER else 1)
+            case Act.EDIT if ready:
+                self._composer.edit(turn)
+            case Act.AGAIN if ready:
+                self._owner.begun(self._desk.answer_again(turn))
+            case Act.GO_ON if ready:
+                self._owner.begun(self._desk.go_on(turn))
+            case Act.DELETE if ready:
+                self._leave_out(turn)
+            case Act.UNDO if ready:
+                self._owner.undo_delete()
+            case _:
+                self._owner.say("not now: " + (REFUSALS.get(self._composer.state) or "that cannot be done here"))
+
+    def _copy_code(self, turn: Turn) -> None:
+        blocks = code_blocks(turn.text)
+        if blocks:
+            self._owner.copy(blocks[-1].source)
+        else:
+            self._owner.say("there is no block of code in this answer")
+
+    def _leave_out(self, turn: Turn) -> None:
+        message = turn.message
+        if message is not None and self._bookshelf.leave_out(message):
+            self._composer.leave_edit()
+            self._desk.open(message.chat_id)
+            self._owner.write()
