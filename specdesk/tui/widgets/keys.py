@@ -22,8 +22,18 @@ class Keys(Footer):
     Not handled: bindings in groups.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: object = None
+
+    async def recompose(self) -> None:
+        """Show them anew if others are to be seen: a widget per key costs more than a repaint of all else."""
+        if self.is_attached and (self._shown is None or self._shown != self._to_show()):
+            await super().recompose()
+
     def compose(self) -> ComposeResult:
         """The keys that fit, and the one that stands on the right."""
+        self._shown = self._to_show() if self._bindings_ready else None
         found = [key for key in super().compose() if isinstance(key, FooterKey)]
         docked = [key for key in found if key.has_class("-command-palette")]
         keys = [key for key in found if key not in docked]
@@ -37,6 +47,11 @@ class Keys(Footer):
         """Others may fit."""
         self.compact = self.app.size.width < _ROOMY
         self.refresh(recompose=True)
+
+    def _to_show(self) -> object:
+        bindings = self.screen.active_bindings.values()
+        keys = [(active.binding, active.node, active.enabled) for active in bindings if active.binding.show]
+        return self.app.size.width, self.compact, keys
 
     def _fitting(self, keys: list[FooterKey], room: int) -> Iterator[FooterKey]:
         for key in keys:
