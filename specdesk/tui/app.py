@@ -16,16 +16,19 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from specdesk.errors import SpecdeskError
+from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
 from specdesk.tui.appearance import SIXTEEN_COLOURS, WithoutColour, fitting_theme, shows_no_colour
 from specdesk.tui.copying import CopyingApp
 from specdesk.tui.engine_thread import EngineThread, Load
+from specdesk.tui.keys import HELP, MODELS, sections
 from specdesk.tui.messages import EngineLoaded, EngineNotice, LoadFailed
 from specdesk.tui.model_changes import ModelChanges
 from specdesk.tui.model_shelf import ModelShelf
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.compare import CompareScreen
+from specdesk.tui.screens.help import HelpScreen
 from specdesk.tui.setup import Setup
 from specdesk.tui.terminal import terminal_driver
 
@@ -39,8 +42,9 @@ class ChatApp(CopyingApp[None]):
     TITLE = "specdesk"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
+        HELP,
         Binding("ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave. The chat is kept.", priority=True),
-        Binding("ctrl+o", "models", "Models", id="app.models", tooltip="Choose which models run, or download others."),
+        MODELS,
     ]
 
     def __init__(self, load: Load, store: ChatStore, setup: Setup, shelf: ModelShelf | None = None) -> None:
@@ -53,7 +57,9 @@ class ChatApp(CopyingApp[None]):
         self._chat = ChatScreen(self.engine, store, setup)
         self._models: ModelChanges | None = None
         if shelf is not None:
-            self._models = ModelChanges(self, shelf, self.engine.start, self._chat.load_models, self._note)
+            self._models = ModelChanges(
+                self, shelf, self.engine.start, self._chat.load_models, self._chat.hold_models, self._note
+            )
         self._worn = self.theme
         self._without_colour = WithoutColour()
         self.no_color = self.no_color or shows_no_colour(self.console)
@@ -91,6 +97,11 @@ class ChatApp(CopyingApp[None]):
         """Choose other models."""
         if self._models is not None:
             self._models.choose()
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        files = {"everything": home(), "chats": chats_file(), "settings": preferences_file(), "models": models_dir()}
+        self.push_screen(HelpScreen(sections(self), files))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out what cannot be done."""

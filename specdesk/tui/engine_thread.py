@@ -91,6 +91,10 @@ class EngineThread:
         if not self._closing.is_set():
             self._thread.start()
 
+    def hold(self, load: Load) -> None:
+        """Load nothing until `reload` asks for it; that then is this, where it names nothing else."""
+        self._load = load
+
     def ask(self, request: Request, post: Post | None = None) -> None:
         """Have a request answered: events until Finished, or AnswerFailed. One at a time, of a loaded engine.
 
@@ -101,6 +105,9 @@ class EngineThread:
 
     def reload(self, load: Load | None = None) -> None:
         """Load the same models again, or others; an answer under way ends first. EngineLoaded or LoadFailed follows."""
+        if self._thread.ident is None:  # it was held
+            self.start(load)
+            return
         self._load = load or self._load
         self.cancel()
         self._orders.put(_Reload())

@@ -29,6 +29,14 @@ PLACES: Final = {
 }
 """Where keys work, by what their ids begin with, in the order in which they are told."""
 
+HELP: Final = Binding(
+    "f1", "app.help", "Help", id="app.help", tooltip="Show all keys, what colours mean, where files are."
+)
+"""Modal screens see no keys of the app's: each that is to have it names it, as does one that wants it further ahead."""
+MODELS: Final = Binding(
+    "ctrl+o", "app.models", "Models", id="app.models", tooltip="Choose which models run, or download others."
+)
+
 _MOVES: Final = {
     "app.focus_next": "Go to the next part of the screen.",
     "app.focus_previous": "Go to the part before.",
@@ -75,7 +83,9 @@ def sections(app: App[Any]) -> list[Section]:
         keys = ", ".join(dict.fromkeys(_named(app, each) for each in Binding.make_bindings([binding])))
         place = (binding.id or _ELSEWHERE).partition(".")[0]
         found.setdefault(place, []).append(Key(keys, binding.tooltip or binding.description))
-    return [Section(PLACES.get(place, place.capitalize()), tuple(keys)) for place, keys in found.items() if keys]
+    # The same binding may be declared in several places.
+    named = {place: tuple(dict.fromkeys(keys)) for place, keys in found.items() if keys}
+    return [Section(PLACES.get(place, place.capitalize()), keys) for place, keys in named.items()]
 
 
 def _named(app: App[Any], binding: Binding) -> str:

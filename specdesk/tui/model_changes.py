@@ -33,13 +33,18 @@ class ModelChanges:
         shelf: ModelShelf,
         start: Callable[[Load], None],
         change: Callable[[Load], None],
+        hold: Callable[[Load], None],
         say: Callable[[str], None],
     ) -> None:
-        """`start` loads for the first time, `change` other models instead; `say` keeps a line for the user."""
+        """`start` loads for the first time, `change` other models instead; `say` keeps a line for the user.
+
+        `hold` says that nothing is loaded until the user chooses, or wants this after all.
+        """
         self._app = app
         self._shelf = shelf
         self._start = start
         self._change = change
+        self._hold = hold
         self._say = say
         self._library = Library(shelf.folder, shelf.files)
         self._wanted = shelf.first
@@ -97,7 +102,10 @@ class ModelChanges:
 
     async def _begin(self) -> None:
         brought = await self._brought(self._wanted, welcome=True)
-        if brought is not None and brought != self._wanted:
+        if brought is None:
+            self._hold(self._load_of(self._wanted))
+            return
+        if brought != self._wanted:
             self._wanted, self._by_user = brought, True
         self._start(self._load_of(self._wanted))
 

@@ -29,6 +29,7 @@ from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.model_list import ModelList
+from specdesk.tui.widgets.turns import Failure
 from tests.hub.samples import CONTENT
 from tests.hub.server import HubServer
 from tests.tui.models import OTHER, SMALL, ModelsChat, ScriptedFetch, Seen, put
@@ -92,10 +93,30 @@ async def test_it_is_asked_before_anything_is_downloaded(store: ChatStore) -> No
             assert part in words, part
         await see.press("escape")
         await see.until_state(State.BROKEN)
+        await see.says("No models yet. Ctrl+O")
+        assert not see.app.screen.query(Failure), "leaving it is no error"
+        await see.press("ctrl+l")
         await see.says("error: the pair small is not complete", "specdesk download small")
     assert chat.loads == []
     assert isinstance(see.app.load_error, ModelError)
     assert left(paths.models_dir()) == []
+
+
+async def test_the_help_opens_where_models_are_downloaded_and_chosen(store: ChatStore) -> None:
+    async with ModelsChat(store).run() as see:
+        await at_offer(see)
+        await help_over(see)
+        await see.press("o")
+        await see.says("Type to filter")
+        await help_over(see)
+
+
+async def help_over(see: Seen) -> None:
+    above = see.app.screen
+    await see.press("f1")
+    await see.says("Anywhere")
+    await see.press("escape")
+    await see.until(lambda: see.app.screen is above, "the screen below")
 
 
 async def test_enter_downloads_loads_and_opens_the_chat(store: ChatStore, hub: HubServer) -> None:

@@ -60,7 +60,7 @@ def test_every_binding_has_an_id_of_its_place_and_words() -> None:
         assert binding.id is not None, binding
         assert binding.id.partition(".")[0] in PLACES, f"the help knows no place for {binding.id}"
         assert binding.tooltip, f"{binding.id} has no words for the help"
-    ids = [binding.id for binding in found]
+    ids = [binding.id for binding in set(found)]
     assert len(set(ids)) == len(ids)
 
 
@@ -70,7 +70,7 @@ async def test_every_key_is_told_where_it_works(make_chat: Make) -> None:
         told = {section.place: section.keys for section in sections(chat.app)}
         shown = unwrapped(await pages(see))
         keys = [key for section in told.values() for key in section]
-        assert len(keys) == len(list(bindings())) + 3  # Textual's own: the palette, and Tab both ways
+        assert len(keys) == len(set(bindings())) + 3  # Textual's own: the palette, and Tab both ways
         for place, section in told.items():
             assert place in shown
             for key in section:
@@ -115,6 +115,20 @@ async def test_every_key_is_in_the_documents_called_as_here(make_chat: Make) -> 
             for name in key.keys.split(", "):
                 named = rf"(?<![\w+]){re.escape(name)}(?!\w)"
                 assert re.search(named, there, re.IGNORECASE), f"{section.place}: {name}: {key.purpose}"
+
+
+@pytest.mark.parametrize("key", ["ctrl+s", "f3", "f5", "f8"])
+async def test_it_opens_over_every_screen_and_leaves_it_as_it_was(make_chat: Make, key: str) -> None:
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        await see.pilot.press(key)
+        await see.until(lambda: chat.app.screen is not see.screen, "a screen")
+        above = chat.app.screen
+        await opened(see)
+        await see.pilot.press("escape")
+        await see.until(lambda: chat.app.screen is above, "the screen")
 
 
 @pytest.mark.parametrize("name", ["Settings", "Help"])

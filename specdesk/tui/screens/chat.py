@@ -14,7 +14,6 @@ from textual.screen import Screen
 from specdesk.core.events import Finished
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
-from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
 from specdesk.tui.adjusting import Adjusting
@@ -27,7 +26,7 @@ from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.excursions import Excursions
 from specdesk.tui.figures import Figures
 from specdesk.tui.interrupt import Meaning
-from specdesk.tui.keys import sections
+from specdesk.tui.keys import HELP, MODELS
 from specdesk.tui.messages import (
     AnswerFailed,
     EngineCrashed,
@@ -39,7 +38,6 @@ from specdesk.tui.messages import (
     EngineReloading,
     LoadFailed,
 )
-from specdesk.tui.screens.help import HelpScreen
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
 from specdesk.tui.showing import Showing
@@ -78,8 +76,9 @@ class ChatScreen(Screen[None]):
             show=False,
             priority=True,
         ),
-        Binding("f1", "help", "Help", id="chat.help", tooltip="Show all keys, what colours mean, where files are."),
+        HELP,
         Binding("ctrl+s", "settings", "Settings", id="chat.settings", tooltip="Set how answers are made; it is kept."),
+        MODELS,
         Binding("ctrl+t", "toggle_view", "Tokens", id="chat.view", tooltip="Show answers as tokens, or as Markdown."),
         Binding(
             "ctrl+g",
@@ -173,6 +172,12 @@ class ChatScreen(Screen[None]):
         """Say why; it may be tried again."""
         self._transcript.say_first("The models could not be loaded.")
         self._transcript.note(Failure(message.error))
+        self._composer.enter(State.BROKEN)
+
+    def hold_models(self, load: Load) -> None:
+        """Load nothing yet: the user wanted neither what there was nor another choice, and nothing went wrong."""
+        self._engine.hold(load)
+        self._transcript.say_first("No models yet. Ctrl+O chooses them, or downloads the recommended ones.")
         self._composer.enter(State.BROKEN)
 
     def on_engine_event(self, message: EngineEvent) -> None:
@@ -429,17 +434,12 @@ class ChatScreen(Screen[None]):
         elif self._bookshelf.delete(message.chat_id) and message.chat_id == self._desk.chat_id:
             self.action_new_chat()
 
-    # --- settings and help
+    # --- settings
 
     @work
     async def action_settings(self) -> None:
         """Let the user change how answers are made."""
         await self._adjusting.ask()
-
-    def action_help(self) -> None:
-        """Show all keys."""
-        files = {"everything": home(), "chats": chats_file(), "settings": preferences_file(), "models": models_dir()}
-        self.app.push_screen(HelpScreen(sections(self.app), files))
 
     def remember(self, key: str, value: object) -> None:
         """Have kept what is set in passing."""

@@ -20,6 +20,7 @@ from specdesk.hub.stopping import Stop
 from specdesk.tokenview import visible
 from specdesk.tui.fetch_thread import FetchProgress, FetchTally, FetchThread, FileProgress
 from specdesk.tui.fetch_words import going, kept, needs, offered
+from specdesk.tui.keys import HELP
 from specdesk.tui.messages import FetchCrashed, FetchEnded
 from specdesk.tui.offer import Offer
 from specdesk.tui.widgets.fetch_row import FetchRow
@@ -48,7 +49,7 @@ class FetchOutcome(Enum):
 class Phase(Enum):
     """What is going on, and which keys do something, in words for the user."""
 
-    OFFERED = "Enter downloads · O other models · Esc not now · Ctrl+Q quits"
+    OFFERED = "Enter downloads · O other models · Esc not now · F1 help · Ctrl+Q quits"
     FETCHING = "Esc stops, and keeps what has come"
     STOPPING = "stopping …"
     STOPPED = "Enter goes on · O other models · Esc not now · Ctrl+Q quits"
@@ -63,6 +64,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "fetch", "Download", id="fetch.go", tooltip="Download the pair, or go on with it."),
         Binding("escape", "stop", "Stop", id="fetch.stop", tooltip="Stop the download, or leave it."),
+        HELP,
         Binding("o", "other", "Other models", id="fetch.other", tooltip="Choose other models."),
         Binding("ctrl+c", "app.quit", id="fetch.quit", tooltip="Leave specdesk.", show=False, priority=True),
     ]

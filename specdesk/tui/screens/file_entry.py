@@ -18,6 +18,7 @@ from textual.widgets.input import Selection
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
 from specdesk.tui.file_names import with_tilde
+from specdesk.tui.keys import HELP
 
 Done = TypeVar("Done")
 
@@ -28,6 +29,7 @@ class FileEntry(ModalScreen[Done | None]):
     CSS_PATH = "file_entry.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="file.leave", tooltip="Do nothing."),
+        HELP,
     ]
 
     def __init__(

@@ -18,6 +18,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.hub.chosen import Chosen
 from specdesk.hub.local_models import Library, LocalModel, difference
 from specdesk.tokenview import visible
+from specdesk.tui.keys import HELP
 from specdesk.tui.menu import Menu, key_of, matching
 from specdesk.tui.messages import ModelsFound, VocabulariesPart
 from specdesk.tui.model_entries import Entry
@@ -39,6 +40,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
         Binding("pageup", "point('page_up')", id="picker.page_up", tooltip="A page up.", show=False),
         Binding("pagedown", "point('page_down')", id="picker.page_down", tooltip="A page down.", show=False),
         Binding("escape", "leave", "Back", id="picker.leave", tooltip="Go back; the models stay as they are."),
+        HELP,
         Binding("ctrl+c", "app.quit", id="picker.quit", tooltip="Leave specdesk.", show=False, priority=True),
     ]
 
@@ -182,7 +184,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
         target = self._target
         sections = self._menu.targets() if target is None else self._menu.drafts(target)
         title = "Models" if target is None else f"A draft for {target.name}"
-        keys = "↑↓ Enter choose · Esc changes nothing" if target is None else "Enter loads it · Esc goes back"
+        keys = "↑↓ Enter choose · Esc changes nothing · F1 help" if target is None else "Enter loads it · Esc goes back"
         self.query_one("#title", Static).update(visible(title))
         self.query_one(KeyLine).show(keys)
         listed = matching(sections, self.query_one(Input).value)

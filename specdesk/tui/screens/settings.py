@@ -15,6 +15,7 @@ from textual.widgets import Button, Input, Select, Static
 
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
+from specdesk.tui.keys import HELP
 from specdesk.tui.preferences.catalogue import DEFAULTS, Group, Values, shown_in
 from specdesk.tui.preferences.presets import Preset, own_preset
 from specdesk.tui.screens.text_entry import TextEntry
@@ -50,6 +51,7 @@ class SettingsScreen(ModalScreen[Values | None]):
         Binding("ctrl+s", "save", "Save", id="settings.save", tooltip="Let these values hold, and keep them."),
         Binding("ctrl+r", "reset", "Defaults", id="settings.reset", tooltip="Fill in what specdesk comes with."),
         Binding("escape", "leave", "Leave", id="settings.leave", tooltip="Leave everything as it was."),
+        HELP,
         Binding("down", "app.focus_next", id="settings.next", tooltip="Go to the next field.", show=False),
         Binding("up", "app.focus_previous", id="settings.previous", tooltip="Go to the field before.", show=False),
     ]

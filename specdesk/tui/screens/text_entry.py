@@ -11,6 +11,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from specdesk.tui.keys import HELP
+
 
 class TextEntry(ModalScreen[str | None]):
     """Asks for a line; None if the user leaves it."""
@@ -18,6 +20,7 @@ class TextEntry(ModalScreen[str | None]):
     CSS_PATH = "text_entry.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="entry.leave", tooltip="Change nothing."),
+        HELP,
     ]
 
     def __init__(self, question: str, text: str = "") -> None:
