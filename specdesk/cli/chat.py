@@ -46,7 +46,7 @@ def chat(
     from specdesk.store.chat_store import ChatStore
     from specdesk.tui.app import ChatApp
     from specdesk.tui.engine_thread import Load
-    from specdesk.tui.model_shelf import ModelShelf
+    from specdesk.tui.models.shelf import ModelShelf
     from specdesk.tui.preferences.catalogue import BY_KEY
     from specdesk.tui.preferences.keeper import Keeper
     from specdesk.tui.setup import Setup

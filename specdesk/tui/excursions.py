@@ -14,7 +14,7 @@ from specdesk.store.exchange import Imported
 from specdesk.store.values import Chat
 from specdesk.tokenview import visible
 from specdesk.tui.attempts import ShowsErrors, result_of
-from specdesk.tui.comparing import Subject, subject_of
+from specdesk.tui.comparing.subject import Subject, subject_of
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.files import export_chat, import_chat, save_text

@@ -9,7 +9,7 @@ from textual.widgets import Digits, Static
 
 from specdesk.core.events import AnswerToken, Event, Step
 from specdesk.tokenview import Kind, styles
-from specdesk.tui.comparison import Way
+from specdesk.tui.comparing.comparison import Way
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.widgets.half_view import HalfView

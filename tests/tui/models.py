@@ -25,7 +25,7 @@ from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp
 from specdesk.tui.engine_thread import Load
-from specdesk.tui.model_shelf import ModelShelf
+from specdesk.tui.models.shelf import ModelShelf
 from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.setup import Setup

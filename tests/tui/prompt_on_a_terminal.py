@@ -8,7 +8,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.driver import Driver
 
-from specdesk.tui.terminal import terminal_driver
+from specdesk.tui.terminal.driver import terminal_driver
 from specdesk.tui.widgets.prompt import Prompt
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from specdesk.tui.clipboard import SAFE_BYTES, Clipboard, Copied
+from specdesk.tui.terminal.clipboard import SAFE_BYTES, Clipboard, Copied
 
 TEXT = "\tif x:\n        print('漢字 👍🏽 é')  # [red]trailing space \n\n\x1b[31m$(exit)\"'\\\n"
 KEEP = '/bin/cat > "$0.got"; printf "%s\\n" "$@" > "$0.args"; printf "%s" "$LC_ALL" > "$0.locale"'

@@ -15,7 +15,7 @@ from specdesk.errors import GenerationError, StorageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.comparison import Way
+from specdesk.tui.comparing.comparison import Way
 from specdesk.tui.figures import UNKNOWN
 from specdesk.tui.screens.compare import CompareScreen
 from tests.tui.compared import WORDS, Compared, both, drafted, numbered, plain, texts, told

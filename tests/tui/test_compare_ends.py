@@ -10,7 +10,7 @@ import pytest
 from specdesk.errors import EngineDiedError, GenerationError, StorageError, UsageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
-from specdesk.tui.comparison import Way
+from specdesk.tui.comparing.comparison import Way
 from specdesk.tui.figures import UNKNOWN
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.state import State

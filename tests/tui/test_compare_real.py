@@ -12,7 +12,7 @@ from specdesk.engine.client import Engine, StopFlag
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.comparison import Way
+from specdesk.tui.comparing.comparison import Way
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.state import State
 from tests.tiny.gguf_models import TinyPair

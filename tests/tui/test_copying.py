@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.app import ComposeResult
 
-from specdesk.tui.copying import CopyingApp, TextCopied
+from specdesk.tui.terminal.copying import CopyingApp, TextCopied
 from specdesk.tui.widgets.prompt import Prompt
 from tests.tui.driver import wait_until
 

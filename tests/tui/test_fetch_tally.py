@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from specdesk.tui.fetch_thread import FetchTally, FileProgress
-from specdesk.tui.fetch_words import going
+from specdesk.tui.models.fetch_thread import FetchTally, FileProgress
+from specdesk.tui.models.fetch_words import going
 
 
 class Clock:

@@ -24,7 +24,7 @@ from specdesk.hub.on_disk import file_path, has_pair
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui import offer
+from specdesk.tui.models import offer
 from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow

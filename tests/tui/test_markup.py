@@ -13,9 +13,9 @@ from textual.widgets._toast import Toast
 import specdesk.tui
 from specdesk.engine.client import EngineInfo, ModelInfo
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui.clipboard import Copied
-from specdesk.tui.copying import TextCopied
 from specdesk.tui.messages import EngineLoaded
+from specdesk.tui.terminal.clipboard import Copied
+from specdesk.tui.terminal.copying import TextCopied
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual import events
 
-from specdesk.tui.pastes import PasteSafeParser
+from specdesk.tui.terminal.pastes import PasteSafeParser
 from tests.tui.samples import CHARACTERS, CONTROLS, MARKUP
 
 START, END = "\x1b[200~", "\x1b[201~"

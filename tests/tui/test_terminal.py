@@ -10,7 +10,7 @@ import pexpect
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.drivers.linux_driver import LinuxDriver
 
-from specdesk.tui.terminal import TerminalDriver, terminal_driver
+from specdesk.tui.terminal.driver import TerminalDriver, terminal_driver
 from specdesk.tui.written import cleaned
 from tests.tui.samples import big_paste
 

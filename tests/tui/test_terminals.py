@@ -11,8 +11,8 @@ from rich.segment import Segment
 
 from specdesk.paths import preferences_file
 from specdesk.tokenview import Kind
-from specdesk.tui.appearance import has_styles
 from specdesk.tui.preferences.keeper import Keeper
+from specdesk.tui.terminal.appearance import has_styles
 from specdesk.tui.view import View
 from tests.tui.driver import Chat, Driver
 from tests.tui.scripted import step

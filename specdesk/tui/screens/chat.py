@@ -20,7 +20,6 @@ from specdesk.tui.adjusting import Adjusting
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.composer import Composer
-from specdesk.tui.copying import TextCopied
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.excursions import Excursions
@@ -42,6 +41,7 @@ from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
 from specdesk.tui.showing import Showing
 from specdesk.tui.state import REFUSALS, State
+from specdesk.tui.terminal.copying import TextCopied
 from specdesk.tui.turn_acts import TurnActs
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader

@@ -17,8 +17,8 @@ from specdesk.core.events import Event, Finished, PromptRead
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
-from specdesk.tui.comparing import Comparing, Subject
-from specdesk.tui.comparison import Way, parting
+from specdesk.tui.comparing.comparison import Way, parting
+from specdesk.tui.comparing.subject import Comparing, Subject
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.messages import AnswerFailed, EngineEvent, EngineLost
 from specdesk.tui.pace import Pace

@@ -18,11 +18,11 @@ from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.tokenview import visible
-from specdesk.tui.fetch_thread import FetchProgress, FetchTally, FetchThread, FileProgress
-from specdesk.tui.fetch_words import going, kept, needs, offered
 from specdesk.tui.keys import HELP
 from specdesk.tui.messages import FetchCrashed, FetchEnded
-from specdesk.tui.offer import Offer
+from specdesk.tui.models.fetch_thread import FetchProgress, FetchTally, FetchThread, FileProgress
+from specdesk.tui.models.fetch_words import going, kept, needs, offered
+from specdesk.tui.models.offer import Offer
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.key_line import KeyLine
 

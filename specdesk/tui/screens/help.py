@@ -20,8 +20,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specdesk.tokenview import EXPLANATIONS, legend, visible
-from specdesk.tui.appearance import has_styles
 from specdesk.tui.keys import Key, Section
+from specdesk.tui.terminal.appearance import has_styles
 
 _WIDE: Final = 50
 """Columns from which keys of every length stand on one line."""

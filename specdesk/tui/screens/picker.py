@@ -19,9 +19,9 @@ from specdesk.hub.chosen import Chosen
 from specdesk.hub.local_models import Library, LocalModel, difference
 from specdesk.tokenview import visible
 from specdesk.tui.keys import HELP
-from specdesk.tui.menu import Menu, key_of, matching
 from specdesk.tui.messages import ModelsFound, VocabulariesPart
-from specdesk.tui.model_entries import Entry
+from specdesk.tui.models.entries import Entry
+from specdesk.tui.models.menu import Menu, key_of, matching
 from specdesk.tui.widgets.key_line import KeyLine
 from specdesk.tui.widgets.model_list import ModelList
 

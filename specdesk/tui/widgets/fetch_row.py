@@ -8,8 +8,8 @@ from textual.containers import Vertical
 from textual.widgets import ProgressBar, Static
 
 from specdesk.tokenview import visible
-from specdesk.tui.fetch_thread import FileProgress
-from specdesk.tui.offer import OfferedFile
+from specdesk.tui.models.fetch_thread import FileProgress
+from specdesk.tui.models.offer import OfferedFile
 
 
 class FetchRow(Vertical):

@@ -14,7 +14,7 @@ from textual.widgets import Button, Static
 from specdesk.core.events import AnswerToken, Event, Finished, Step
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import Span, delta_spans, spans, visible
-from specdesk.tui.comparison import Half, Way
+from specdesk.tui.comparing.comparison import Half, Way
 from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.turns import Failure
 

@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from specdesk.hub.fit import Fit
 from specdesk.tokenview import visible
-from specdesk.tui.model_entries import Entry, Section
+from specdesk.tui.models.entries import Entry, Section
 
 _ROOMY: Final = 64
 """Columns from which on every column is shown."""

@@ -9,7 +9,7 @@ from textual.widgets import Digits, Static
 from specdesk.core.events import HistoryCut
 from specdesk.engine.client import EngineInfo
 from specdesk.tokenview import visible
-from specdesk.tui.comparison import Halves, Way, drafting, sameness, speedup, unsteady, verdict
+from specdesk.tui.comparing.comparison import Halves, Way, drafting, sameness, speedup, unsteady, verdict
 from specdesk.tui.figures import UNKNOWN
 from specdesk.wording import history_cut
 

@@ -12,8 +12,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Digits, Static
 
 from specdesk.tokenview import Span, legend
-from specdesk.tui.appearance import has_styles
 from specdesk.tui.figures import UNKNOWN, Figures
+from specdesk.tui.terminal.appearance import has_styles
 from specdesk.tui.token_details import details, summary
 
 _FILLINGS = {"draft": "▓", "target": "█", "other": "░"}

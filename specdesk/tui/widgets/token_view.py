@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from specdesk.core.events import AnswerToken
 from specdesk.tokenview import REFUSED, Kind, Span, marked, marks, styles
-from specdesk.tui.appearance import has_styles
+from specdesk.tui.terminal.appearance import has_styles
 from specdesk.tui.widgets.headroom import Headroom
 from specdesk.tui.widgets.rows import Rows
 

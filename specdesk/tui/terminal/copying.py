@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.app import App, ReturnType
 from textual.message import Message
 
-from specdesk.tui.clipboard import Clipboard, Copied
+from specdesk.tui.terminal.clipboard import Clipboard, Copied
 
 
 @dataclass

@@ -9,9 +9,9 @@ from typing import Final
 from rich.filesize import decimal
 
 from specdesk.hub.fit import fit
-from specdesk.tui.fetch_thread import FetchProgress
 from specdesk.tui.file_names import with_tilde
-from specdesk.tui.offer import Offer
+from specdesk.tui.models.fetch_thread import FetchProgress
+from specdesk.tui.models.offer import Offer
 
 _SILENT_S: Final = 3.0
 """How long nothing may have come before that is said."""

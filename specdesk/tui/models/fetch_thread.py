@@ -14,7 +14,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.hub.report import FetchPlan, Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.tui.messages import FetchCrashed, FetchEnded
-from specdesk.tui.rate import Rate
+from specdesk.tui.models.rate import Rate
 
 
 @dataclass(frozen=True, slots=True)

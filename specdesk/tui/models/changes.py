@@ -16,10 +16,10 @@ from specdesk.hub.fit import free_memory
 from specdesk.hub.local_models import Library
 from specdesk.hub.on_disk import pair_paths
 from specdesk.tui.engine_thread import EngineLike, Load
-from specdesk.tui.menu import Menu
-from specdesk.tui.model_entries import Machine
-from specdesk.tui.model_shelf import ModelShelf
-from specdesk.tui.offer import Offer, offer_of
+from specdesk.tui.models.entries import Machine
+from specdesk.tui.models.menu import Menu
+from specdesk.tui.models.offer import Offer, offer_of
+from specdesk.tui.models.shelf import ModelShelf
 from specdesk.tui.screens.fetch import FetchOutcome, FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
 

@@ -12,7 +12,7 @@ from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen
 from specdesk.hub.local_models import LocalModel
-from specdesk.tui.model_entries import (
+from specdesk.tui.models.entries import (
     Entry,
     Machine,
     Section,

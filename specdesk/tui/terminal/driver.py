@@ -9,7 +9,7 @@ import selectors
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
-from specdesk.tui.pastes import PasteSafeParser
+from specdesk.tui.terminal.pastes import PasteSafeParser
 
 _WAIT_S = 0.1
 """How soon the end of the program, or of a lone Escape, is noticed."""

@@ -13,8 +13,8 @@ from specdesk.hub.chosen import Chosen, of_pair
 from specdesk.hub.fit import Fit, fit
 from specdesk.hub.local_models import LocalModel
 from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
-from specdesk.tui.fetch_words import memory
 from specdesk.tui.file_names import with_tilde
+from specdesk.tui.models.fetch_words import memory
 
 _THIN: Final = 3.0
 """A target smaller than so many drafts gains little: every draft token costs too much of a target pass."""

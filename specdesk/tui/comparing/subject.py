@@ -12,7 +12,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage, Role
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.comparison import Half, Way
+from specdesk.tui.comparing.comparison import Half, Way
 from specdesk.tui.conversation import Conversation, Place, Request, heard
 
 Ask = Callable[[Request], None]

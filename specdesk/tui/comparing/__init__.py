@@ -1,0 +1,1 @@
+"""A/B: one question, answered plainly and with speculation."""

@@ -1,0 +1,1 @@
+"""What terminals do in their own ways: colours, keys, pastes, clipboards."""
