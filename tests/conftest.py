@@ -28,6 +28,8 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     for variable in [name for name in os.environ if name.startswith(("XDG_", "HF_", "SPECDESK_"))]:
         monkeypatch.delenv(variable)
+    for variable in ("COLUMNS", "LINES"):  # of another terminal; pytest's workers have them
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SPECDESK_HOME", str(home / "specdesk"))
     return home

@@ -188,7 +188,7 @@ class TestStarts:
     def test_the_suite_runs_at_the_root_with_its_group(self, machine: Machine) -> None:
         code, out, _ = machine.run("-k", "one or two", script="test")
         assert code == 0
-        assert out == f"[-k]\n[one or two]\n{machine.root}\n"
+        assert out.endswith(f"[-k]\n[one or two]\n{machine.root}\n")
         assert "-m pip install --editable . --group test" in machine.calls()
 
     def test_the_command_after_the_suite_keeps_the_group(self, machine: Machine) -> None:

@@ -39,11 +39,10 @@ def test_left_without_models_it_says_how_to_get_them(open_chat: Start) -> None:
     chat = open_chat()
     chat.see("Enter downloads")
     chat.type(ESCAPE)
-    chat.see("no models loaded")
+    assert "No models yet. Ctrl+O" in chat.see("no models loaded")
     chat.type(QUIT)
-    assert chat.ended() == 3
-    assert INCOMPLETE in chat.last
-    assert "specdesk download qwen2.5-coder-1.5b" in chat.last
+    assert chat.ended() == 0
+    assert INCOMPLETE not in chat.last
 
 
 def test_no_download_is_kept_before_the_screen_is_taken(open_chat: Start) -> None:
