@@ -16,7 +16,7 @@ from specdesk.engine.cache_settings import CacheSettings, CacheType, Invariance
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message
 from specdesk.errors import GenerationError
 from specdesk.tui.comparing.comparison import Half, Halves, Way, drafting, parting, sameness, speedup, unsteady, verdict
-from specdesk.tui.comparing.subject import Comparing
+from specdesk.tui.comparing.in_turn import Comparing
 from specdesk.tui.conversation import Request
 from tests.toy.costs import flat
 from tests.tui.compared import WORDS, drafted, numbered, plain

@@ -18,7 +18,8 @@ from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
 from specdesk.tui.comparing.comparison import Way, parting
-from specdesk.tui.comparing.subject import Comparing, Subject
+from specdesk.tui.comparing.in_turn import Comparing
+from specdesk.tui.comparing.subject import Subject
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.messages import AnswerFailed, EngineEvent, EngineLost
 from specdesk.tui.pace import Pace
