@@ -1,4 +1,4 @@
-"""Every key there is, read from the bindings themselves."""
+"""Keys: every one there is, read from the bindings themselves, and bindings that several screens declare."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLACES: Final = {
 HELP: Final = Binding(
     "f1", "app.help", "Help", id="app.help", tooltip="Show all keys, what colours mean, where files are."
 )
-"""Modal screens see no keys of the app's: each that is to have it names it, as does one that wants it further ahead."""
+"""Modal screens see no keys of the app's: each that is to have it declares it, and one that wants it further ahead."""
 MODELS: Final = Binding(
     "ctrl+o", "app.models", "Models", id="app.models", tooltip="Choose which models run, or download others."
 )

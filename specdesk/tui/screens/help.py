@@ -69,7 +69,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#page").focus()
 
     def action_close(self) -> None:
-        """Back to the chat."""
+        """Back to the screen that it was opened over."""
         self.dismiss(None)
 
 
