@@ -127,7 +127,6 @@ class ChatScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Ready to be written in, before there is an engine."""
-        self.set_class(self.app.no_color, "-no-color")
         self._desk.lay(self._transcript)
         self._showing.lay(self._transcript)
         self._bookshelf.lay(self.query_one(Chats))

@@ -92,7 +92,6 @@ class CompareScreen(Screen[int | None]):
 
     async def on_mount(self) -> None:
         """Begin at once."""
-        self.set_class(self.app.no_color, "-no-color")
         self._comparing.begin()
         await self._clear()
 

@@ -111,7 +111,6 @@ class FetchScreen(ModalScreen[FetchOutcome]):
     def on_mount(self) -> None:
         """Ask first."""
         self.set_class(self._welcome, "-welcome")
-        self.set_class(self.app.no_color, "-no-color")
         self.set_interval(REPAINT_S, self._repaint)
         self._enter(Phase.OFFERED)
 

@@ -65,7 +65,6 @@ class HelpScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Ready to be scrolled."""
-        self.set_class(self.app.no_color, "-no-color")
         self.query_one("#page").focus()
 
     def action_close(self) -> None:

@@ -69,7 +69,6 @@ class PickerScreen(ModalScreen[Chosen | None]):
 
     def on_mount(self) -> None:
         """Show what is known, and look for more."""
-        self.set_class(self.app.no_color, "-no-color")
         self.query_one(Input).focus()
         self._say_failure("" if self._failure is None else f"error: {self._failure.message}\n{self._failure.hint}")
         self._show()

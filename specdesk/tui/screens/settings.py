@@ -94,7 +94,6 @@ class SettingsScreen(ModalScreen[Values | None]):
 
     def on_mount(self) -> None:
         """Begin with the first field."""
-        self.set_class(self.app.no_color, "-no-color")
         self._rows["temperature"].enter()
 
     def _group(self, group: Group) -> ComposeResult:
