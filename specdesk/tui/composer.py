@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
-from specdesk.tui.state import LATER, REFUSALS, State
+from specdesk.tui.state import LATER, REASONS, State
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.turn import Turn
 
@@ -48,14 +48,18 @@ class Composer:
         """The chat waits for something else."""
         self._state = state
         edits = state is State.READY and self._editing is not None
-        later = LATER if state is State.LOADING else None
-        self._prompt.expect(_EDITING if edits else state.value, REFUSALS.get(state), later=later)
+        self._expect(_EDITING if edits else state.value)
         self._changed()
 
     def progress(self, text: str) -> None:
         """Say what is waited for while the models load."""
         if self._state is State.LOADING:
-            self._prompt.expect(f"{text} …", REFUSALS[State.LOADING], later=LATER)
+            self._expect(f"{text} …")
+
+    def _expect(self, hint: str) -> None:
+        reason = REASONS.get(self._state)
+        refusal = None if reason is None else f"not sent: {reason}"
+        self._prompt.expect(hint, refusal, later=LATER if self._state is State.LOADING else None)
 
     def edit(self, turn: Turn) -> None:
         """Write an earlier question anew; what is written already is kept among the earlier prompts."""

@@ -15,13 +15,13 @@ class State(Enum):
     BROKEN = "no models loaded · Ctrl+L again · Ctrl+O others"
 
 
-REFUSALS = {
-    State.LOADING: "not sent: the models are still loading",
-    State.ANSWERING: "not sent: still answering · Esc stops",
-    State.STOPPING: "not sent: still stopping",
-    State.BROKEN: "not sent: no models are loaded · Ctrl+O chooses others",
+REASONS = {
+    State.LOADING: "the models are still loading",
+    State.ANSWERING: "still answering · Esc stops",
+    State.STOPPING: "still stopping",
+    State.BROKEN: "no models are loaded · Ctrl+O chooses others",
 }
-"""Why a question is not sent now; a state without an entry sends."""
+"""Why a question is not sent now, or something else not done; a state without an entry sends."""
 
 LATER = "then it is sent"
 """What Enter brings about while the models are loading."""

@@ -9,7 +9,7 @@ from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.composer import Composer
 from specdesk.tui.desk import Desk
 from specdesk.tui.markdown.code_blocks import code_blocks
-from specdesk.tui.state import REFUSALS
+from specdesk.tui.state import REASONS
 from specdesk.tui.widgets.turn import Act, Turn
 
 
@@ -70,7 +70,7 @@ class TurnActs:
             case Act.UNDO if ready:
                 self._owner.undo_delete()
             case _:
-                self._owner.say("not now: " + (REFUSALS.get(self._composer.state) or "that cannot be done here"))
+                self._owner.say(f"not now: {REASONS.get(self._composer.state, 'that cannot be done here')}")
 
     def _copy_code(self, turn: Turn) -> None:
         blocks = code_blocks(turn.text)

@@ -151,7 +151,7 @@ async def test_nothing_is_deleted_while_it_answers(make_chat: Make) -> None:
         await see.ask("two")
         await choose(see, see.transcript.turns[0])
         await see.pilot.press("delete")
-        await see.until(lambda: "not now: " in see.shown(), "the refusal")
+        await see.until(lambda: "not now: still answering" in see.shown(), "the refusal")
         await see.answer(step([], "2"))
         assert shown(see) == ["one", "1", "two", "2"]
         await choose(see, see.transcript.turns[0])

@@ -40,7 +40,7 @@ from specdesk.tui.messages import (
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
 from specdesk.tui.showing import Showing
-from specdesk.tui.state import REFUSALS, State
+from specdesk.tui.state import REASONS, State
 from specdesk.tui.terminal.copying import TextCopied
 from specdesk.tui.turn_acts import TurnActs
 from specdesk.tui.widgets.chats import Chats
@@ -391,7 +391,7 @@ class ChatScreen(Screen[None]):
     def open_chat(self, message: Chats.Opened) -> None:
         """Show another chat."""
         if self._desk.is_answering:
-            self.say(REFUSALS[State.ANSWERING].replace("not sent", "not opened"))
+            self.say(f"not opened: {REASONS[State.ANSWERING]}")
         else:
             self._composer.leave_edit()
             self._desk.open(message.chat_id, message.message_id)
@@ -429,7 +429,7 @@ class ChatScreen(Screen[None]):
     def delete_chat(self, message: Chats.Deleted) -> None:
         """Take it from the list; it can be brought back."""
         if message.chat_id == self._desk.chat_id and self._desk.is_answering:
-            self.say(REFUSALS[State.ANSWERING].replace("not sent", "not deleted"))
+            self.say(f"not deleted: {REASONS[State.ANSWERING]}")
         elif self._bookshelf.delete(message.chat_id) and message.chat_id == self._desk.chat_id:
             self.action_new_chat()
 
