@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from textual.screen import Screen
 
 from specdesk.engine.client import EngineInfo
-from specdesk.tui.attempts import ShowsErrors, done
+from specdesk.tui.attempts import Tells, done
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.desk import Desk
 from specdesk.tui.preferences.catalogue import Values
@@ -18,11 +18,8 @@ from specdesk.tui.showing import Showing
 from specdesk.wording import notes
 
 
-class Owner(ShowsErrors, Protocol):
+class Owner(Tells, Protocol):
     """Whose settings they are; it shows what cannot be saved."""
-
-    def notify(self, message: str, *, markup: bool) -> None:
-        """Say something in passing."""
 
     def show_setup(self, info: EngineInfo, options: ChatOptions, notes: Sequence[str]) -> None:
         """Answers will be made so; `notes` say what of it is not as it was asked for, and why."""
@@ -61,7 +58,7 @@ class Adjusting:
         if not setup.must_load:
             self.tell()
         elif desk.is_answering:
-            self._owner.notify("the models are loaded again once this answer has ended", markup=False)
+            self._owner.say("the models are loaded again once this answer has ended")
         else:
             self._owner.load_models()
 

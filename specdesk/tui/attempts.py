@@ -17,6 +17,13 @@ class ShowsErrors(Protocol):
         """This was refused."""
 
 
+class Tells(ShowsErrors, Protocol):
+    """Who tells the user of what was done, too."""
+
+    def say(self, text: str) -> None:
+        """Tell in passing."""
+
+
 def result_of(attempt: Callable[[], _Result], owner: ShowsErrors) -> _Result | None:
     """What comes of it; None where it raises SpecdeskError, which the owner shows."""
     try:

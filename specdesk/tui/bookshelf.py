@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage, Hit
-from specdesk.tui.attempts import ShowsErrors, done, result_of
+from specdesk.tui.attempts import Tells, done, result_of
 from specdesk.tui.widgets.chats import Chats, Entry
 
 _RECALLED = 200
@@ -19,17 +18,10 @@ _MOST = 500
 """Chats that are listed; the search finds the others."""
 
 
-class Owner(ShowsErrors, Protocol):
-    """Whose chats they are; it shows what the disk refuses."""
-
-    def say(self, text: str) -> None:
-        """Tell in passing."""
-
-
 class Bookshelf:
     """Fills the list, and changes what it lists. What the store refuses goes to the owner."""
 
-    def __init__(self, owner: Owner, store: ChatStore) -> None:
+    def __init__(self, owner: Tells, store: ChatStore) -> None:
         self._owner = owner
         self._store = store
         self._current: int | None = None

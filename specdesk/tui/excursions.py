@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from textual.screen import Screen
 
@@ -12,8 +12,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.exchange import Imported
 from specdesk.store.values import Chat
-from specdesk.tokenview import visible
-from specdesk.tui.attempts import ShowsErrors, result_of
+from specdesk.tui.attempts import Tells, result_of
 from specdesk.tui.comparing.subject import Subject, subject_of
 from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
@@ -27,19 +26,12 @@ from specdesk.wording import notes
 _Result = TypeVar("_Result")
 
 
-class Owner(ShowsErrors, Protocol):
-    """Who goes out; it shows what the disk refuses."""
-
-    def notify(self, message: str, *, markup: bool) -> None:
-        """Say something in passing."""
-
-
 class Excursions:
     """Goes to one screen at a time. What there is to say afterwards is said to the owner."""
 
     def __init__(
         self,
-        owner: Owner,
+        owner: Tells,
         go: Callable[[Screen[Any]], Awaitable[Any]],
         engine: EngineThread,
         store: ChatStore,
@@ -64,7 +56,7 @@ class Excursions:
         lookahead = info.lookahead(options)
         if lookahead == 0:
             reasons = notes(lookahead, wanted=options.lookahead, widest=info.widest)
-            self._say(f"not compared, both would be plain: {''.join(reasons) or 'K is 0'}")
+            self._owner.say(f"not compared, both would be plain: {''.join(reasons) or 'K is 0'}")
             return None
         return await self._go(CompareScreen(self._engine, info, subject))
 
@@ -72,7 +64,7 @@ class Excursions:
         """Have the chat written into a file."""
         chat = self._chat()
         if chat is not None and (said := await self._go(export_chat(self._store, chat))) is not None:
-            self._say(said)
+            self._owner.say(said)
 
     async def save(self, turn: Turn) -> None:
         """Have a turn written into a file."""
@@ -82,7 +74,7 @@ class Excursions:
             if (chat_id := self._desk.chat_id) is not None:
                 title = self._store.chat(chat_id).title
         if (said := await self._go(save_text(title, what, turn.text))) is not None:
-            self._say(said)
+            self._owner.say(said)
 
     async def bring_in(self) -> int | None:
         """Have a chat read from a file; returns it."""
@@ -90,7 +82,7 @@ class Excursions:
         if imported is None:
             return None
         twins = ", beside one that began at the same moment" if imported.twins else ""
-        self._say(f"imported “{imported.chat.title}”{twins}")
+        self._owner.say(f"imported “{imported.chat.title}”{twins}")
         return imported.chat.id
 
     def _subject(self, text: str, editing: Turn | None) -> Subject | None:
@@ -101,13 +93,13 @@ class Excursions:
             self._owner.show_error(error)
             return None
         if found is None:
-            self._say("nothing to compare yet: ask something, or write it into the prompt")
+            self._owner.say("nothing to compare yet: ask something, or write it into the prompt")
         return found
 
     def _chat(self) -> Chat | None:
         chat_id = self._desk.chat_id
         if chat_id is None:
-            self._say("nothing to save yet: nothing was said")
+            self._owner.say("nothing to save yet: nothing was said")
             return None
         return result_of(lambda: self._store.chat(chat_id), self._owner)
 
@@ -120,7 +112,3 @@ class Excursions:
             return found
         finally:
             self._away = False
-
-    def _say(self, text: str) -> None:
-        # Titles and names of files are no markup.
-        self._owner.notify(visible(text), markup=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from specdesk.tui.attempts import ShowsErrors
+from specdesk.tui.attempts import Tells
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.composer import Composer
 from specdesk.tui.desk import Desk
@@ -13,11 +13,8 @@ from specdesk.tui.state import REASONS
 from specdesk.tui.widgets.turn import Act, Turn
 
 
-class Owner(ShowsErrors, Protocol):
+class Owner(Tells, Protocol):
     """Whose turns they are."""
-
-    def say(self, text: str) -> None:
-        """Tell in passing."""
 
     def copy(self, text: str) -> None:
         """Put it on the clipboard, and tell what became of it."""

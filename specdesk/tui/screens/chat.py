@@ -472,7 +472,7 @@ class ChatScreen(Screen[None]):
         self._transcript.add(Failure(error))
 
     def say(self, text: str) -> None:
-        """Tell in passing."""
+        """Tell in passing. Titles and names of files are no markup."""
         self.notify(visible(text), markup=False)
 
     def copy(self, text: str) -> None:
