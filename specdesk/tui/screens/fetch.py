@@ -125,7 +125,6 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         """Begin, or go on."""
         if self._phase in (Phase.FETCHING, Phase.STOPPING):
             return
-        self._look()
         self._tally = FetchTally()
         self._thread = FetchThread(self._fetch, self._tally, self.post_message)
         self._enter(Phase.FETCHING)
