@@ -98,10 +98,6 @@ class Chats(Vertical):
     class Left(_ToOwner):
         """The user wants to write again."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._entries: Sequence[Entry] = ()
-
     def compose(self) -> ComposeResult:
         """The field and the list."""
         yield Input(placeholder="Search chats", compact=True)
@@ -117,7 +113,6 @@ class Chats(Vertical):
         """Show these; `empty` says why there are none. A user who is in the list still points at the same entry."""
         options = self.query_one(OptionList)
         pointed, kept = self._highlighted if options.has_focus else None, options.highlighted
-        self._entries = entries
         options.clear_options()
         options.add_options(_Line(entry, current=entry.chat_id == current) for entry in entries)
         if entries:
@@ -130,7 +125,7 @@ class Chats(Vertical):
 
     def enter(self) -> None:
         """Let the user choose."""
-        self.query_one(OptionList if self._entries else Input).focus()
+        self.query_one(OptionList if self._lists_any else Input).focus()
 
     def search(self) -> None:
         """Let the user type what to look for."""
@@ -144,16 +139,14 @@ class Chats(Vertical):
     @on(Input.Submitted)
     def _to_list(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._entries:
+        if self._lists_any:
             self.query_one(OptionList).focus()
 
     @on(OptionList.OptionSelected)
     def _open(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        if not isinstance(event.option, _Line):
-            return
-        entry = event.option.entry
-        self.post_message(self.Opened(self, entry.chat_id, entry.message_id))
+        if (entry := _entry_of(event.option)) is not None:
+            self.post_message(self.Opened(self, entry.chat_id, entry.message_id))
 
     def action_rename(self) -> None:
         """Ask for another title of the highlighted chat."""
@@ -179,8 +172,15 @@ class Chats(Vertical):
 
     @property
     def _highlighted(self) -> Entry | None:
-        at = self.query_one(OptionList).highlighted
-        return None if at is None or at >= len(self._entries) else self._entries[at]
+        return _entry_of(self.query_one(OptionList).highlighted_option)
+
+    @property
+    def _lists_any(self) -> bool:
+        return self.query_one(OptionList).option_count > 0
+
+
+def _entry_of(option: Option | None) -> Entry | None:
+    return option.entry if isinstance(option, _Line) else None
 
 
 def _are_one(entry: Entry, other: Entry) -> bool:
