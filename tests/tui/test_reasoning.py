@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from specdesk.tui.markdown.reasoning import Kind, Part, ReasoningSplitter, split_reasoning
+from specdesk.tui.markdown.reasoning import Kind, Part, ReasoningSplitter
 from specdesk.tui.widgets.answer_text import AnswerText
 from tests.tui.documents import cut
 from tests.tui.samples import MARKUP
@@ -41,11 +41,24 @@ CASES = [
 ]
 
 
+def split(text: str, *, opened: bool) -> list[Part]:
+    """The sections of reasoning and the answer in a whole text."""
+    splitter = ReasoningSplitter(opened=opened)
+    parts: list[Part] = []
+    for piece in (*splitter.add(text), *splitter.finish()):
+        last = parts[-1] if parts else None
+        if last is not None and last.kind is piece.kind and not last.closed:
+            parts[-1] = Part(last.kind, last.text + piece.text, piece.closed)
+        else:
+            parts.append(piece)
+    return parts
+
+
 @pytest.mark.parametrize(("text", "opened", "parts"), CASES)
 def test_reasoning_and_answer_are_told_apart_wherever_the_text_is_cut(
     text: str, opened: bool, parts: list[Part]
 ) -> None:
-    assert split_reasoning(text, opened=opened) == parts
+    assert split(text, opened=opened) == parts
     for pieces in (list(text), *(cut(text, seed) for seed in range(5))):
         splitter = ReasoningSplitter(opened=opened)
         grown: dict[Kind, str] = {Kind.REASONING: "", Kind.ANSWER: ""}

@@ -84,19 +84,6 @@ class ReasoningSplitter:
             self._kind, self._begun, self._behind_section = Kind.ANSWER, False, True
 
 
-def split_reasoning(text: str, *, opened: bool = False) -> list[Part]:
-    """The sections of reasoning and the answer in a whole text; `opened` as ReasoningSplitter has it."""
-    splitter = ReasoningSplitter(opened=opened)
-    parts: list[Part] = []
-    for piece in (*splitter.add(text), *splitter.finish()):
-        last = parts[-1] if parts else None
-        if last is not None and last.kind is piece.kind and not last.closed:
-            parts[-1] = Part(last.kind, last.text + piece.text, piece.closed)
-        else:
-            parts.append(piece)
-    return parts
-
-
 def _n_held(text: str) -> int:
     """How many characters at the end may be the beginning of the closing tag, with the white space before it."""
     n_of_tag = next((n for n in range(len(_CLOSE) - 1, 0, -1) if text.endswith(_CLOSE[:n])), 0)
