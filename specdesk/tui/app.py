@@ -22,7 +22,7 @@ from specdesk.tokenview import visible
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.keys import HELP, MODELS, sections
 from specdesk.tui.messages import EngineLoaded, EngineNotice, LoadFailed
-from specdesk.tui.models.changes import ModelChanges
+from specdesk.tui.model_changes import ModelChanges
 from specdesk.tui.models.shelf import ModelShelf
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.compare import CompareScreen

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from specdesk.tokenview import Kind, Span
-from specdesk.tui.widgets.rows import Rows
+from specdesk.tui.rows import Rows
 
 TEXTS = [
     "",

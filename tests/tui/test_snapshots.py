@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui import bookshelf
-from specdesk.tui.models import changes, offer
+from specdesk.tui import bookshelf, model_changes
+from specdesk.tui.models import offer
 from specdesk.tui.models.fetch_thread import FetchTally
 from specdesk.tui.screens import fetch
 from specdesk.tui.widgets import headroom
@@ -68,7 +68,7 @@ def stand(
     monkeypatch.setattr(fetch, "FetchTally", partial(FetchTally, clock))
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(256 * _GB, 156 * _GB, 100 * _GB))
     monkeypatch.setattr(headroom, "SPARE", 0)  # how much of it is left depends on how the answer came in
-    for module in (changes, offer):
+    for module in (model_changes, offer):
         monkeypatch.setattr(module, "free_memory", lambda: 12 * _GB)
     work = own_home / "work"
     work.mkdir()

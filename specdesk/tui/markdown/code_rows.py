@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.syntax import Syntax
 
 from specdesk.tokenview import visible
-from specdesk.tui.widgets.rows import breaks
+from specdesk.tui.rows import breaks
 
 _GUTTER: Final = "│ "
 _CORNER: Final = "╭ "

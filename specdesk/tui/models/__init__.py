@@ -1,1 +1,1 @@
-"""Which models run: what there is to choose from, what is downloaded, and the way to it."""
+"""Which models run: what there is to choose from, and what is downloaded."""

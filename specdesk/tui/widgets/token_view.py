@@ -19,9 +19,9 @@ from textual.widget import Widget
 
 from specdesk.core.events import AnswerToken
 from specdesk.tokenview import REFUSED, Kind, Span, marked, marks, styles
+from specdesk.tui.rows import Rows
 from specdesk.tui.terminal.appearance import has_styles
 from specdesk.tui.widgets.headroom import Headroom
-from specdesk.tui.widgets.rows import Rows
 
 _TAB: Final = "    "
 _CURSOR: Final = Style(reverse=True)
