@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,12 @@ KEYS = (
     *("shift+tab", "tab", "e", "r", "g", "c", "k", "left_square_bracket", "right_square_bracket", "left", "right"),
     *("delete", "u", "pageup", "pagedown", "f1", "f3", "f5", "f8", "ctrl+s", "ctrl+o", "s"),
 )
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance writes files, too, under whatever name."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(3))
