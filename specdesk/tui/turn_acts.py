@@ -6,6 +6,7 @@ from typing import Protocol
 
 from specdesk.tui.attempts import Tells
 from specdesk.tui.bookshelf import Bookshelf
+from specdesk.tui.chat_acts import ChatActs
 from specdesk.tui.composer import Composer
 from specdesk.tui.desk import Desk
 from specdesk.tui.markdown.code_blocks import code_blocks
@@ -25,21 +26,19 @@ class Owner(Tells, Protocol):
     def write(self) -> None:
         """Go back to the prompt."""
 
-    def begun(self, asked: bool) -> bool:
-        """An answer is under way if that was `asked` for; says so again."""
-
-    def undo_delete(self) -> None:
-        """Bring back what was deleted last."""
+    def begun(self) -> None:
+        """An answer is under way."""
 
 
 class TurnActs:
     """Does what is wanted, or says why not."""
 
-    def __init__(self, owner: Owner, desk: Desk, composer: Composer, bookshelf: Bookshelf) -> None:
+    def __init__(self, owner: Owner, desk: Desk, composer: Composer, bookshelf: Bookshelf, chat_acts: ChatActs) -> None:
         self._owner = owner
         self._desk = desk
         self._composer = composer
         self._bookshelf = bookshelf
+        self._chat_acts = chat_acts
 
     def do(self, turn: Turn, act: Act) -> None:
         """Do that with the turn."""
@@ -59,15 +58,19 @@ class TurnActs:
             case Act.EDIT if ready:
                 self._composer.edit(turn)
             case Act.AGAIN if ready:
-                self._owner.begun(self._desk.answer_again(turn))
+                self._began(self._desk.answer_again(turn))
             case Act.GO_ON if ready:
-                self._owner.begun(self._desk.go_on(turn))
+                self._began(self._desk.go_on(turn))
             case Act.DELETE if ready:
                 self._leave_out(turn)
             case Act.UNDO if ready:
-                self._owner.undo_delete()
+                self._chat_acts.undo()
             case _:
                 self._owner.say(f"not now: {REASONS.get(self._composer.state, 'that cannot be done here')}")
+
+    def _began(self, asked: bool) -> None:
+        if asked:
+            self._owner.begun()
 
     def _copy_code(self, turn: Turn) -> None:
         blocks = code_blocks(turn.text)

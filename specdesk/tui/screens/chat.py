@@ -18,6 +18,7 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
 from specdesk.tui.adjusting import Adjusting
 from specdesk.tui.bookshelf import Bookshelf
+from specdesk.tui.chat_acts import ChatActs
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.composer import Composer
 from specdesk.tui.desk import Desk
@@ -40,7 +41,7 @@ from specdesk.tui.messages import (
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
 from specdesk.tui.showing import Showing
-from specdesk.tui.state import REASONS, State
+from specdesk.tui.state import State
 from specdesk.tui.terminal.copying import TextCopied
 from specdesk.tui.turn_acts import TurnActs
 from specdesk.tui.widgets.chats import Chats
@@ -112,7 +113,8 @@ class ChatScreen(Screen[None]):
         self._bookshelf = Bookshelf(self, store)
         self._excursions = Excursions(self, self._go, engine, store, self._desk, setup)
         self._adjusting = Adjusting(self, self._go, self._desk, setup, self._showing)
-        self._turn_acts = TurnActs(self, self._desk, self._composer, self._bookshelf)
+        self._chat_acts = ChatActs(self, self._desk, self._composer, self._bookshelf)
+        self._turn_acts = TurnActs(self, self._desk, self._composer, self._bookshelf, self._chat_acts)
 
     def compose(self) -> ComposeResult:
         """Header, chats beside the conversation and the speed panel, prompt, keys."""
@@ -208,7 +210,9 @@ class ChatScreen(Screen[None]):
     @on(Prompt.Sent)
     def ask(self, message: Prompt.Sent) -> None:
         """Send the conversation with this question, behind it or in the place of one that is edited."""
-        if not self.begun(self._desk.ask(message.text, self._composer.editing)):
+        if self._desk.ask(message.text, self._composer.editing):
+            self.begun()
+        else:
             self._prompt.insert(message.text)
             self._composer.enter(self._composer.state)
 
@@ -232,13 +236,11 @@ class ChatScreen(Screen[None]):
         if self._transcript.answers:
             self._turn_acts.do(self._transcript.answers[-1], Act.COPY)
 
-    def begun(self, asked: bool) -> bool:
-        """An answer is under way if that was `asked` for; says so again."""
-        if asked:
-            self._composer.leave_edit()
-            self._composer.enter(State.ANSWERING)
-            self._bookshelf.refresh(self._desk.chat_id)
-        return asked
+    def begun(self) -> None:
+        """An answer is under way."""
+        self._composer.leave_edit()
+        self._composer.enter(State.ANSWERING)
+        self._bookshelf.refresh(self._desk.chat_id)
 
     def _conclude(self, error: SpecdeskError | None) -> None:
         """End the answer; a question that got none goes back to the prompt."""
@@ -299,10 +301,7 @@ class ChatScreen(Screen[None]):
 
     def action_new_chat(self) -> None:
         """Begin again with an empty history."""
-        self._composer.leave_edit()
-        self._desk.clear()
-        self._bookshelf.refresh(None)
-        self._prompt.focus()
+        self._chat_acts.begin()
 
     def action_scroll(self, pages: int) -> None:
         """Page through the transcript while the prompt keeps the focus."""
@@ -336,7 +335,7 @@ class ChatScreen(Screen[None]):
         kept = await self._excursions.compare(self._prompt.text, self._composer.editing)
         if kept is not None:
             self._prompt.clear()
-            self._desk_shows(kept)
+            self._chat_acts.open(kept)
 
     @work
     async def action_export(self) -> None:
@@ -349,7 +348,7 @@ class ChatScreen(Screen[None]):
         imported = await self._excursions.bring_in()
         if imported is not None:
             self._bookshelf.refresh(self._desk.chat_id)
-            self._desk_shows(imported)
+            self._chat_acts.open(imported)
 
     @work
     async def save_turn(self, turn: Turn) -> None:
@@ -359,9 +358,6 @@ class ChatScreen(Screen[None]):
     async def _go(self, screen: Screen[Any]) -> Any:
         """Its result; None where the user has gone elsewhere meanwhile, by a key that was pressed at once."""
         return None if self.app.screen is not self else await self.app.push_screen_wait(screen)
-
-    def _desk_shows(self, chat_id: int) -> None:
-        self.open_chat(Chats.Opened(self.query_one(Chats), chat_id, None))
 
     # --- the chats
 
@@ -390,19 +386,11 @@ class ChatScreen(Screen[None]):
     @on(Chats.Opened)
     def open_chat(self, message: Chats.Opened) -> None:
         """Show another chat."""
-        if self._desk.is_answering:
-            self.say(f"not opened: {REASONS[State.ANSWERING]}")
-        else:
-            self._composer.leave_edit()
-            self._desk.open(message.chat_id, message.message_id)
-            self._bookshelf.refresh(message.chat_id)
-            self.refresh_bindings()
-            if message.message_id is None:
-                self._prompt.focus()
+        self._chat_acts.open(message.chat_id, message.message_id)
 
     @on(Chats.Left)
-    def leave_chats(self) -> None:
-        """Write again."""
+    def write(self) -> None:
+        """Go back to the prompt."""
         self._prompt.focus()
 
     @on(Chats.Searched)
@@ -412,10 +400,8 @@ class ChatScreen(Screen[None]):
 
     @on(Chats.Undone)
     def undo_delete(self) -> None:
-        """Bring back what was deleted last; if it is of the chat that is open, it is seen again."""
-        grown = self._bookshelf.undo()
-        if grown is not None and grown == self._desk.chat_id and not self._desk.is_answering:
-            self._desk.open(grown)
+        """Bring back what was deleted last."""
+        self._chat_acts.undo()
 
     @on(Chats.Renaming)
     @work
@@ -428,10 +414,7 @@ class ChatScreen(Screen[None]):
     @on(Chats.Deleted)
     def delete_chat(self, message: Chats.Deleted) -> None:
         """Take it from the list; it can be brought back."""
-        if message.chat_id == self._desk.chat_id and self._desk.is_answering:
-            self.say(f"not deleted: {REASONS[State.ANSWERING]}")
-        elif self._bookshelf.delete(message.chat_id) and message.chat_id == self._desk.chat_id:
-            self.action_new_chat()
+        self._chat_acts.delete(message.chat_id)
 
     # --- settings
 
@@ -478,10 +461,6 @@ class ChatScreen(Screen[None]):
     def copy(self, text: str) -> None:
         """Put it on the clipboard; what became of it is told then."""
         self.app.copy_to_clipboard(text)
-
-    def write(self) -> None:
-        """Go back to the prompt."""
-        self._prompt.focus()
 
     @property
     def _prompt(self) -> Prompt:
