@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from textual.screen import Screen
 
@@ -23,11 +23,9 @@ from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.turn import Turn
 from specdesk.wording import notes
 
-_Result = TypeVar("_Result")
-
 
 class Excursions:
-    """Goes to one screen at a time. What there is to say afterwards is said to the owner."""
+    """Goes where it is asked to. What there is to say afterwards is said to the owner."""
 
     def __init__(
         self,
@@ -40,12 +38,11 @@ class Excursions:
     ) -> None:
         """`go` shows a screen and waits for its result."""
         self._owner = owner
-        self._go_to = go
+        self._go = go
         self._engine = engine
         self._store = store
         self._desk = desk
         self._setup = setup
-        self._away = False
 
     async def compare(self, text: str, editing: Turn | None) -> int | None:
         """Have `text`, or without one the last question, answered both ways; returns the chat that kept an answer."""
@@ -58,7 +55,8 @@ class Excursions:
             reasons = notes(lookahead, wanted=options.lookahead, widest=info.widest)
             self._owner.say(f"not compared, both would be plain: {''.join(reasons) or 'K is 0'}")
             return None
-        return await self._go(CompareScreen(self._engine, info, subject))
+        kept: int | None = await self._go(CompareScreen(self._engine, info, subject))
+        return kept
 
     async def export(self) -> None:
         """Have the chat written into a file."""
@@ -102,13 +100,3 @@ class Excursions:
             self._owner.say("nothing to save yet: nothing was said")
             return None
         return result_of(lambda: self._store.chat(chat_id), self._owner)
-
-    async def _go(self, screen: Screen[_Result]) -> _Result | None:
-        if self._away:
-            return None
-        self._away = True
-        try:
-            found: _Result | None = await self._go_to(screen)
-            return found
-        finally:
-            self._away = False
