@@ -18,6 +18,7 @@ from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.tokenview import visible
+from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP
 from specdesk.tui.messages import FetchCrashed, FetchEnded
 from specdesk.tui.models.fetch_thread import FetchProgress, FetchTally, FetchThread, FileProgress
@@ -193,5 +194,5 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         shown = self.query_one("#error", Static)
         shown.display = error is not None
         if error is not None:
-            shown.update(visible("\n".join(filter(None, (f"error: {error.message}", error.hint)))))
+            shown.update(visible(error_text(error)))
         self.query_one(KeyLine).show(phase.value)

@@ -18,6 +18,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.hub.chosen import Chosen
 from specdesk.hub.local_models import Library, LocalModel, difference
 from specdesk.tokenview import visible
+from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP
 from specdesk.tui.messages import ModelsFound, VocabulariesPart
 from specdesk.tui.models.entries import Entry
@@ -70,7 +71,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
     def on_mount(self) -> None:
         """Show what is known, and look for more."""
         self.query_one(Input).focus()
-        self._say_failure("" if self._failure is None else f"error: {self._failure.message}\n{self._failure.hint}")
+        self._say_failure("" if self._failure is None else error_text(self._failure))
         self._show()
         self.query_one(ModelList).border_subtitle = "looking …"
         self._scan()
@@ -195,5 +196,5 @@ class PickerScreen(ModalScreen[Chosen | None]):
 
     def _say_failure(self, text: str) -> None:
         shown = self.query_one("#failure", Static)
-        shown.update(visible(text.strip()))
+        shown.update(visible(text))
         shown.display = bool(text)

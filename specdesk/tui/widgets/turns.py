@@ -11,6 +11,7 @@ from textual.widgets import Static
 from specdesk.errors import EngineDiedError, SpecdeskError
 from specdesk.store.values import ChatMessage
 from specdesk.tokenview import visible
+from specdesk.tui.error_text import error_text
 from specdesk.tui.widgets.turn import Turn
 
 
@@ -26,8 +27,8 @@ class Failure(Static):
 
     def __init__(self, error: SpecdeskError) -> None:
         log = error.log if isinstance(error, EngineDiedError) else ()
-        lines = [f"error: {error.message}", error.hint, *(f"llama.cpp: {line}" for line in log)]
-        super().__init__(visible("\n".join(filter(None, lines))), markup=False)
+        lines = [error_text(error), *(f"llama.cpp: {line}" for line in log)]
+        super().__init__(visible("\n".join(lines)), markup=False)
 
 
 class UserTurn(Turn):
