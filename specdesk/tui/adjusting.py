@@ -24,8 +24,8 @@ class Owner(Tells, Protocol):
     def show_setup(self, info: EngineInfo, options: ChatOptions, notes: Sequence[str]) -> None:
         """Answers will be made so; `notes` say what of it is not as it was asked for, and why."""
 
-    def load_models(self) -> None:
-        """Load the models again."""
+    def load_as_set(self) -> None:
+        """Load the models again, if any were to be loaded."""
 
 
 class Adjusting:
@@ -60,7 +60,7 @@ class Adjusting:
         elif desk.is_answering:
             self._owner.say("the models are loaded again once this answer has ended")
         else:
-            self._owner.load_models()
+            self._owner.load_as_set()
 
     def tell(self) -> None:
         """Say how answers will be made, once that is known."""
@@ -72,7 +72,7 @@ class Adjusting:
     def load_if_needed(self) -> None:
         """Have the models loaded again if they are to run otherwise; an answer under way is waited for."""
         if self._setup.must_load and not self._desk.is_answering:
-            self._owner.load_models()
+            self._owner.load_as_set()
 
     def toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers, and keep that."""

@@ -95,6 +95,11 @@ class EngineThread:
         """Load nothing until `reload` asks for it; that then is this, where it names nothing else."""
         self._load = load
 
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing was to be loaded yet."""
+        return self._thread.ident is None
+
     def ask(self, request: Request, post: Post | None = None) -> None:
         """Have a request answered: events until Finished, or AnswerFailed. One at a time, of a loaded engine.
 
@@ -105,7 +110,7 @@ class EngineThread:
 
     def reload(self, load: Load | None = None) -> None:
         """Load the same models again, or others; an answer under way ends first. EngineLoaded or LoadFailed follows."""
-        if self._thread.ident is None:  # it was held
+        if self.is_held:
             self.start(load)
             return
         self._load = load or self._load

@@ -26,9 +26,11 @@ from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.models import offer
 from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
+from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.model_list import ModelList
+from specdesk.tui.widgets.setting_rows import SettingRow
 from specdesk.tui.widgets.turns import Failure
 from tests.hub.samples import CONTENT
 from tests.hub.server import HubServer
@@ -100,6 +102,25 @@ async def test_it_is_asked_before_anything_is_downloaded(store: ChatStore) -> No
     assert chat.loads == []
     assert isinstance(see.app.load_error, ModelError)
     assert left(paths.models_dir()) == []
+
+
+async def test_settings_do_not_load_what_the_user_left(store: ChatStore) -> None:
+    """Bug: a context that was set then had the pair loaded that was not wanted, and its absence told as an error."""
+    chat = ModelsChat(store)
+    async with chat.run() as see:
+        await at_offer(see)
+        await see.press("escape")
+        await see.says("No models yet. Ctrl+O")
+        await see.press("ctrl+s")
+        await see.until(lambda: isinstance(see.app.screen, SettingsScreen), "the settings")
+        next(row for row in see.app.screen.query(SettingRow) if row.setting.key == "ctx").enter()
+        await see.press("home", "shift+end", "delete", *"2048", "ctrl+s")
+        await see.until(lambda: see.app.screen is see.chat, "the chat")
+        assert see.app._setup.values["ctx"] == 2048
+        assert see.app._setup.must_load
+        assert "No models yet. Ctrl+O" in see.words
+        assert not see.app.screen.query(Failure)
+    assert see.app.load_error is None
 
 
 async def test_the_help_opens_where_models_are_downloaded_and_chosen(store: ChatStore) -> None:

@@ -175,6 +175,11 @@ class ChatScreen(Screen[None]):
         self._transcript.note(Failure(message.error))
         self._composer.enter(State.BROKEN)
 
+    def load_as_set(self) -> None:
+        """Load the models again, as they are set now; those that nobody wanted yet stay where they are."""
+        if not self._engine.is_held:
+            self.load_models()
+
     def hold_models(self, load: Load) -> None:
         """Load nothing yet: the user wanted neither what there was nor another choice, and nothing went wrong."""
         self._engine.hold(load)
@@ -213,7 +218,7 @@ class ChatScreen(Screen[None]):
         if self._desk.ask(message.text, self._composer.editing):
             self.begun()
         else:
-            self._prompt.insert(message.text)
+            self._composer.give_back(message.text)
             self._composer.enter(self._composer.state)
 
     def action_again(self) -> None:
