@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,10 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.vocabularies import first_difference
 from specdesk.errors import ModelError
 from specdesk.hub.gguf_header import GgufHeader, read_header, read_vocabulary
+from specdesk.hub.split import part_of, parts_beside, without_later_parts
 from specdesk.hub.stopping import Never, Stop
 
-_PART: Final = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.IGNORECASE)
+_LIKE: Final = "big-00001-of-00003.gguf"
 _NOT_FOR_TEXT: Final = {
     "clip": "it is the eyes of another model (a projector), no language model",
     "bert": "it is an encoder, which writes no text",
@@ -28,7 +28,7 @@ _NOT_FOR_TEXT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this disk; `path` is what is loaded, further parts of a split one lie beside it."""
+    """A model on this disk; `path` is what is loaded."""
 
     path: Path
     size_bytes: int
@@ -37,6 +37,8 @@ class LocalModel:
     """None where it could not be read."""
     problem: str = ""
     """Why it cannot be loaded; empty where nothing speaks against it."""
+    parts: tuple[Path, ...] = ()
+    """The further files of a split model that lie beside it."""
 
     @property
     def name(self) -> str:
@@ -63,46 +65,49 @@ class Library:
     def __init__(self, folder: Path, files: Sequence[Path] = ()) -> None:
         self._folder = folder
         self._files = tuple(files)
-        self._known: dict[Path, tuple[tuple[int, int], LocalModel]] = {}
+        self._known: dict[Path, tuple[tuple[int, int], GgufHeader]] = {}
 
     def models(self, stop: Stop | None = None) -> Iterator[LocalModel]:
         """Each model once, the single files first. Reads the disk as it goes; raises Interrupted when stopped."""
         stop = stop or Never()
         seen: set[Path] = set()
-        for path in (*self._files, *self._below()):
+        for path in (*map(_beginning, self._files), *self._below()):
             if stop.is_set():
                 raise Interrupted
             place = Path(os.path.realpath(path))
-            if place not in seen and not _is_later_part(path):
+            if place not in seen:
                 seen.add(place)
                 yield self._model(path)
 
     def _below(self) -> Iterator[Path]:
         for folder, folders, names in os.walk(self._folder):
             folders.sort()
-            yield from (Path(folder, name) for name in sorted(names) if name.lower().endswith(".gguf"))
+            models = sorted(name for name in names if name.lower().endswith(".gguf"))
+            yield from (Path(folder, name) for name in without_later_parts(models))
 
     def _model(self, path: Path) -> LocalModel:
         try:
             found = path.stat()
         except OSError as error:
             return LocalModel(path, 0, None, f"it cannot be read: {error.strerror}")
-        state = (found.st_size, found.st_mtime_ns)
+        header, problem = None, ""
+        try:
+            header = self._header(path, (found.st_size, found.st_mtime_ns))
+            problem = _unfit(header)
+        except ModelError as error:
+            problem = error.message
+        beside, incomplete = _parts(path, header)
+        try:
+            size_bytes = found.st_size + sum(part.stat().st_size for part in beside)
+        except OSError as error:
+            return LocalModel(path, found.st_size, header, f"a part of it cannot be read: {error.strerror}", beside)
+        return LocalModel(path, size_bytes, header, incomplete or problem, beside)
+
+    def _header(self, path: Path, state: tuple[int, int]) -> GgufHeader:
         kept = self._known.get(path)
-        if kept is None or kept[0] != state or kept[1].problem:
-            kept = self._known[path] = (state, _looked_at(path, found.st_size))
+        if kept is None or kept[0] != state:
+            kept = self._known[path] = (state, read_header(path))
         return kept[1]
-
-
-def _looked_at(path: Path, size_bytes: int) -> LocalModel:
-    try:
-        header = read_header(path)
-        size_bytes += sum(part.stat().st_size for part in _further_parts(path, header.n_parts))
-    except ModelError as error:
-        return LocalModel(path, size_bytes, None, error.message)
-    except OSError as error:
-        return LocalModel(path, size_bytes, None, f"a part of it is missing: {Path(str(error.filename)).name}")
-    return LocalModel(path, size_bytes, header, _unfit(header))
 
 
 def _unfit(header: GgufHeader) -> str:
@@ -113,17 +118,30 @@ def _unfit(header: GgufHeader) -> str:
     return _NOT_FOR_TEXT.get(header.architecture, "")
 
 
-def _is_later_part(path: Path) -> bool:
-    """Whether it belongs to a model that is loaded through another file. Without that file it stands for itself."""
-    match = _PART.fullmatch(path.name)
-    if match is None or int(match["number"]) == 1:
-        return False
-    return path.with_name(f"{match['stem']}-00001-of-{match['count']}.gguf").exists()
+def _beginning(path: Path) -> Path:
+    """The first part that is there of the model that the file is a part of."""
+    try:
+        return next(iter(parts_beside(path).values()), path)
+    except OSError:  # which reading it will meet too, and say
+        return path
 
 
-def _further_parts(path: Path, n_parts: int) -> Iterator[Path]:
-    match = _PART.fullmatch(path.name)
-    if match is None:
-        return
-    for number in range(2, n_parts + 1):
-        yield path.with_name(f"{match['stem']}-{number:05}-of-{match['count']}.gguf")
+def _parts(path: Path, header: GgufHeader | None) -> tuple[tuple[Path, ...], str]:
+    """The further parts of a model that lie beside it, and how many are missing, in words."""
+    own = part_of(path.name)
+    if own is None:
+        if header is None or header.n_parts < 2:
+            return (), ""
+        return (), f"it is one of {header.n_parts} parts of a model, which llama.cpp finds by names like {_LIKE} only"
+    # The header knows better; a part without its first is believed by its name.
+    n_parts = header.n_parts if header is not None and own.number == 1 else own.count
+    try:
+        there = parts_beside(path)
+    except OSError as error:
+        return (), f"its parts cannot be looked for: {error.strerror}"
+    missing = next((number for number in range(1, n_parts + 1) if number not in there), None)
+    beside = tuple(part for number, part in there.items() if number != own.number)
+    if missing is None:
+        return beside, ""
+    n_there = sum(number <= n_parts for number in there)
+    return beside, f"incomplete: {n_there} of {n_parts} parts; {own.name(missing)} is missing"

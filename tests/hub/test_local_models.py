@@ -62,22 +62,49 @@ def test_what_cannot_chat_is_listed_with_its_reason(tmp_path: Path, monkeypatch:
     }
 
 
-def test_a_split_model_is_one_and_misses_parts_by_name(tmp_path: Path) -> None:
+def test_a_split_model_is_one_and_says_how_much_of_it_is_here(tmp_path: Path) -> None:
     first = write_stub(tmp_path / "big-00001-of-00003.gguf", "Big", n_parts=3)
-    (tmp_path / "big-00002-of-00003.gguf").write_bytes(b"x" * 1000)
+    second, third = (tmp_path / f"big-0000{number}-of-00003.gguf" for number in (2, 3))
+    second.write_bytes(b"x" * 1000)
     (model,) = found(tmp_path).values()
-    assert (model.path, model.problem) == (first, "a part of it is missing: big-00003-of-00003.gguf")
-    (tmp_path / "big-00003-of-00003.gguf").write_bytes(b"x" * 1000)
+    said = "incomplete: 2 of 3 parts; big-00003-of-00003.gguf is missing"
+    assert (model.path, model.problem, model.parts) == (first, said, (second,))
+    third.write_bytes(b"x" * 1000)
     (model,) = found(tmp_path).values()
-    assert (model.problem, model.size_bytes) == ("", first.stat().st_size + 2000)
+    assert (model.problem, model.size_bytes, model.parts) == ("", first.stat().st_size + 2000, (second, third))
 
 
-def test_a_part_without_its_first_and_a_name_that_only_looks_like_one(tmp_path: Path) -> None:
+def test_parts_without_their_first_are_one_model_too(tmp_path: Path) -> None:
+    write_stub(tmp_path / "lost-00002-of-00003.gguf", n_parts=3, words=[])
+    (tmp_path / "lost-00003-of-00003.gguf").write_bytes(b"x")
+    (model,) = found(tmp_path).values()
+    assert model.problem == "incomplete: 2 of 3 parts; lost-00001-of-00003.gguf is missing"
+
+
+def test_a_part_that_went_is_missed_the_next_time(tmp_path: Path) -> None:
+    write_stub(tmp_path / "big-00001-of-00002.gguf", n_parts=2)
+    second = write_stub(tmp_path / "big-00002-of-00002.gguf")
+    library = Library(tmp_path)
+    assert [model.problem for model in library.models()] == [""]
+    second.unlink()
+    assert [model.problem for model in library.models()] == [
+        "incomplete: 1 of 2 parts; big-00002-of-00002.gguf is missing"
+    ]
+
+
+def test_a_later_part_that_is_given_stands_for_its_model(tmp_path: Path) -> None:
+    first = write_stub(tmp_path / "big-00001-of-00002.gguf", n_parts=2)
+    second = write_stub(tmp_path / "big-00002-of-00002.gguf")
+    assert [model.path for model in Library(tmp_path / "none", [second]).models()] == [first]
+
+
+def test_a_name_that_only_looks_like_a_part_and_a_part_that_does_not(tmp_path: Path) -> None:
     write_stub(tmp_path / "best-of-breed.gguf")
-    (tmp_path / "lost-00002-of-00002.gguf").write_bytes(b"x")
-    assert {name: bool(model.problem) for name, model in found(tmp_path).items()} == {
-        "best-of-breed.gguf": False,
-        "lost-00002-of-00002.gguf": True,
+    write_stub(tmp_path / "renamed.gguf", n_parts=2)
+    assert {name: model.problem for name, model in found(tmp_path).items()} == {
+        "best-of-breed.gguf": "",
+        "renamed.gguf": "it is one of 2 parts of a model, which llama.cpp finds by names like "
+        "big-00001-of-00003.gguf only",
     }
 
 

@@ -1,0 +1,61 @@
+"""Models that are split into several files, by the names of their parts: big-00001-of-00003.gguf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_PART: Final = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a name says."""
+
+    stem: str
+    number: int
+    """From 1 on."""
+    count: int
+
+    @property
+    def model(self) -> tuple[str, int]:
+        """The same for all parts of one model, in one folder."""
+        return self.stem, self.count
+
+    def name(self, number: int) -> str:
+        """What another part of the model is called."""
+        return f"{self.stem}-{number:05}-of-{self.count:05}.gguf"
+
+
+def part_of(name: str) -> Part | None:
+    """What the name says; None where it is not that of a part."""
+    match = _PART.fullmatch(name)
+    return None if match is None else Part(match["stem"], int(match["number"]), int(match["count"]))
+
+
+def without_later_parts(names: Iterable[str]) -> list[str]:
+    """The names of a folder, in their order, with one for each split model: that of the first part that is there."""
+    parts = {name: part_of(name) for name in names}
+    first: dict[tuple[str, int], int] = {}
+    for part in filter(None, parts.values()):
+        first[part.model] = min(part.number, first.get(part.model, part.number))
+    return [name for name, part in parts.items() if part is None or first[part.model] == part.number]
+
+
+def parts_beside(path: Path) -> dict[int, Path]:
+    """The parts of the same model that lie in the folder, `path` among them, by their numbers; none if it is no part.
+
+    Raises OSError where the folder cannot be listed.
+    """
+    wanted = part_of(path.name)
+    if wanted is None:
+        return {}
+    found = {}
+    for beside in path.parent.iterdir():
+        part = part_of(beside.name) if beside.name.startswith(wanted.stem) else None
+        if part is not None and part.model == wanted.model:
+            found[part.number] = beside
+    return dict(sorted(found.items()))
