@@ -27,6 +27,14 @@ def builds_dir() -> Path:
     return _home_or(platformdirs.user_cache_path) / "builds"
 
 
+def headers_file() -> Path:
+    """Where what model files say of themselves is kept, which can be read again: as `builds_dir` in the user's cache.
+
+    Raises StorageError where the system knows none.
+    """
+    return _home_or(platformdirs.user_cache_path) / "headers.json"
+
+
 def profiles_dir() -> Path:
     """Where what was measured on this machine is kept."""
     return home() / "profiles"

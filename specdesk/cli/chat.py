@@ -37,11 +37,11 @@ def chat(
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
-    from specdesk import paths
     from specdesk.cli.models import engine_settings, intended_or_last
     from specdesk.engine.client import Engine
     from specdesk.hub.chosen import Chosen
     from specdesk.hub.fetch import fetch_pair
+    from specdesk.hub.local_models import library_here
     from specdesk.hub.manifest import load_manifest
     from specdesk.store.chat_store import ChatStore
     from specdesk.tui.app import ChatApp
@@ -71,8 +71,7 @@ def chat(
         manifest=load_manifest(),
         load_of=load_of,
         fetch=lambda pair, report, stop: fetch_pair(pair, report, stop=stop),
-        folder=paths.models_dir(),
-        files=tuple(path for path in (models.target, models.draft) if path is not None),
+        library=library_here([path for path in (models.target, models.draft) if path is not None]),
         n_ctx=lambda: setup.engine.n_ctx,
         may_fetch=not models.no_download,
         note=note,

@@ -42,6 +42,8 @@ class GgufHeader:
     n_parts: int
     """Files the model is split into."""
     vocabulary: Vocabulary | None
+    licence: str = ""
+    """As whoever made the file wrote it."""
 
 
 class FileVocabulary:
@@ -79,6 +81,7 @@ def read_header(path: Path) -> GgufHeader:
         kv_bytes_per_token=_kv_bytes_per_token(metadata, architecture),
         n_parts=metadata.number("split.count", 1) or 1,
         vocabulary=metadata.vocabulary.identity if metadata.tokens else None,
+        licence=metadata.text("general.license"),
     )
 
 

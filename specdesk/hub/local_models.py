@@ -12,8 +12,10 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.vocabularies import first_difference
 from specdesk.errors import ModelError
 from specdesk.hub.gguf_header import GgufHeader, read_header, read_vocabulary
+from specdesk.hub.header_cache import HeaderCache, State
 from specdesk.hub.split import part_of, parts_beside, without_later_parts
 from specdesk.hub.stopping import Never, Stop
+from specdesk.paths import headers_file, models_dir
 
 _LIKE: Final = "big-00001-of-00003.gguf"
 _NOT_FOR_TEXT: Final = {
@@ -59,25 +61,34 @@ def difference(target: LocalModel, draft: LocalModel) -> str:
     return found or "no token differs; one of the files has changed"
 
 
-class Library:
-    """Everything below a folder, and single files. What was read of a file is kept as long as it does not change."""
+def library_here(files: Sequence[Path] = ()) -> Library:
+    """The models of this machine's user, and further files. Raises StorageError where there is no home directory."""
+    return Library(models_dir(), files, HeaderCache(headers_file()))
 
-    def __init__(self, folder: Path, files: Sequence[Path] = ()) -> None:
+
+class Library:
+    """Everything below a folder, and single files."""
+
+    def __init__(self, folder: Path, files: Sequence[Path] = (), headers: HeaderCache | None = None) -> None:
+        """`headers` is what was read of them before; without it that is kept as long as this lives."""
         self._folder = folder
         self._files = tuple(files)
-        self._known: dict[Path, tuple[tuple[int, int], GgufHeader]] = {}
+        self._headers = headers or HeaderCache()
 
     def models(self, stop: Stop | None = None) -> Iterator[LocalModel]:
         """Each model once, the single files first. Reads the disk as it goes; raises Interrupted when stopped."""
         stop = stop or Never()
-        seen: set[Path] = set()
-        for path in (*map(_beginning, self._files), *self._below()):
-            if stop.is_set():
-                raise Interrupted
-            place = Path(os.path.realpath(path))
-            if place not in seen:
-                seen.add(place)
-                yield self._model(path)
+        seen: set[str] = set()
+        try:
+            for path in (*map(_beginning, self._files), *self._below()):
+                if stop.is_set():
+                    raise Interrupted
+                place = os.path.realpath(path)
+                if place not in seen:
+                    seen.add(place)
+                    yield self._model(path)
+        finally:
+            self._headers.save()  # also what was read until it was stopped
 
     def _below(self) -> Iterator[Path]:
         for folder, folders, names in os.walk(self._folder):
@@ -103,11 +114,12 @@ class Library:
             return LocalModel(path, found.st_size, header, f"a part of it cannot be read: {error.strerror}", beside)
         return LocalModel(path, size_bytes, header, incomplete or problem, beside)
 
-    def _header(self, path: Path, state: tuple[int, int]) -> GgufHeader:
-        kept = self._known.get(path)
-        if kept is None or kept[0] != state:
-            kept = self._known[path] = (state, read_header(path))
-        return kept[1]
+    def _header(self, path: Path, state: State) -> GgufHeader:
+        header = self._headers.get(path, state)
+        if header is None:
+            header = read_header(path)
+            self._headers.put(path, state, header)
+        return header
 
 
 def _unfit(header: GgufHeader) -> str:

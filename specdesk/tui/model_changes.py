@@ -13,7 +13,6 @@ from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen, absent, remember
 from specdesk.hub.fit import free_memory
-from specdesk.hub.local_models import Library
 from specdesk.hub.on_disk import pair_paths
 from specdesk.tui.engine_thread import EngineLike, Load
 from specdesk.tui.models.entries import Machine
@@ -46,7 +45,6 @@ class ModelChanges:
         self._change = change
         self._hold = hold
         self._say = say
-        self._library = Library(shelf.folder, shelf.files)
         self._wanted = shelf.first
         self._running: Chosen | None = None
         self._tuned = ""
@@ -126,7 +124,7 @@ class ModelChanges:
             may_fetch=shelf.may_fetch,
         )
         at = self._running or (self._wanted if failure is not None else None)
-        return await self._app.push_screen_wait(PickerScreen(menu, self._library, at=at, failure=failure))
+        return await self._app.push_screen_wait(PickerScreen(menu, shelf.library, at=at, failure=failure))
 
     async def _brought(self, chosen: Chosen, *, welcome: bool) -> Chosen | None:
         """The choice, or another one the user made instead, once its files are here; None if the user left it."""

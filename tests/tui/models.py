@@ -18,6 +18,7 @@ from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen, of_pair
+from specdesk.hub.local_models import Library
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path
 from specdesk.hub.report import Reporter
@@ -114,8 +115,7 @@ class ModelsChat:
             manifest=Manifest(self.pairs[0].name, (), tuple(self.pairs)),
             load_of=self._load_of,
             fetch=self.fetch,
-            folder=paths.models_dir(),
-            files=tuple(self.files),
+            library=Library(paths.models_dir(), self.files),
             n_ctx=lambda: 4096,
             may_fetch=self.may_fetch,
             note=self.note,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen
+from specdesk.hub.local_models import Library
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
@@ -24,10 +24,8 @@ class ModelShelf:
     load_of: Callable[[Chosen], Load]
     fetch: Callable[[Pair, Reporter, Stop], object]
     """Fetches a pair, as hub.fetch does."""
-    folder: Path
-    """Where models lie."""
-    files: tuple[Path, ...] = ()
-    """Further ones, wherever they lie."""
+    library: Library
+    """The models of this disk."""
     n_ctx: Callable[[], int]
     """The context that they are loaded with now."""
     may_fetch: bool = True
