@@ -60,6 +60,11 @@ def preferences_file() -> Path:
     return home() / "preferences.json"
 
 
+def added_file() -> Path:
+    """Where the paths of models that lie elsewhere are kept."""
+    return home() / "added.json"
+
+
 def chosen_file() -> Path:
     """Where the choice of models is kept for the next start."""
     return home() / "chosen.json"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.vocabularies import first_difference
-from specdesk.errors import ModelError
+from specdesk.errors import ModelError, StorageError
+from specdesk.hub.added import added_paths
 from specdesk.hub.gguf_header import GgufHeader, read_header, read_vocabulary
 from specdesk.hub.header_cache import HeaderCache, State
-from specdesk.hub.split import part_of, parts_beside, without_later_parts
+from specdesk.hub.model_files import Found, at, below, single
+from specdesk.hub.split import part_of, parts_beside
 from specdesk.hub.stopping import Never, Stop
-from specdesk.paths import headers_file, models_dir
+from specdesk.paths import added_file, headers_file, models_dir
 
 _LIKE: Final = "big-00001-of-00003.gguf"
 _NOT_FOR_TEXT: Final = {
@@ -41,11 +44,20 @@ class LocalModel:
     """Why it cannot be loaded; empty where nothing speaks against it."""
     parts: tuple[Path, ...] = ()
     """The further files of a split model that lie beside it."""
+    called: str = ""
+    """How the app that keeps it calls it, where its file's name says nothing."""
+    added: Path | None = None
+    """The file or folder it came with; None for one in the models folder, or given."""
 
     @property
     def name(self) -> str:
-        """The model's own name, or its file's."""
-        return (self.header.name if self.header is not None else "") or self.path.stem
+        """What its app calls it, or it itself, or its file."""
+        return self.called or (self.header.name if self.header is not None else "") or self.path.stem
+
+    @property
+    def file_name(self) -> str:
+        """The file's name, or what stands for it."""
+        return self.called or self.path.name
 
     def memory_bytes(self, n_ctx: int) -> int:
         """Weights and an f16 cache of so many tokens, without compute buffers; an estimate."""
@@ -62,57 +74,82 @@ def difference(target: LocalModel, draft: LocalModel) -> str:
 
 
 def library_here(files: Sequence[Path] = ()) -> Library:
-    """The models of this machine's user, and further files. Raises StorageError where there is no home directory."""
-    return Library(models_dir(), files, HeaderCache(headers_file()))
+    """The models folder, what was added, and further files. Raises StorageError where there is no home directory."""
+    return Library(models_dir(), files, added=added_paths, headers=HeaderCache(headers_file()))
 
 
 class Library:
-    """Everything below a folder, and single files."""
+    """Everything below a folder, single files, and what was added."""
 
-    def __init__(self, folder: Path, files: Sequence[Path] = (), headers: HeaderCache | None = None) -> None:
-        """`headers` is what was read of them before; without it that is kept as long as this lives."""
+    def __init__(
+        self,
+        folder: Path,
+        files: Sequence[Path] = (),
+        *,
+        added: Callable[[], Sequence[Path]] = tuple,
+        headers: HeaderCache | None = None,
+    ) -> None:
+        """`added` is asked each time, and may raise StorageError.
+
+        `headers` is what was read of files before; without it that is kept as long as this lives.
+        """
         self._folder = folder
         self._files = tuple(files)
+        self._added = added
         self._headers = headers or HeaderCache()
 
     def models(self, stop: Stop | None = None) -> Iterator[LocalModel]:
-        """Each model once, the single files first. Reads the disk as it goes; raises Interrupted when stopped."""
+        """Each model once: single files, the folder, what was added; places that cannot be read too, with the reason.
+
+        Reads the disk as it goes; raises Interrupted when stopped.
+        """
         stop = stop or Never()
         seen: set[str] = set()
         try:
-            for path in (*map(_beginning, self._files), *self._below()):
+            for found, added in self._found():
                 if stop.is_set():
                     raise Interrupted
-                place = os.path.realpath(path)
+                place = os.path.realpath(found.path)
                 if place not in seen:
                     seen.add(place)
-                    yield self._model(path)
+                    yield self._model(found, added)
         finally:
             self._headers.save()  # also what was read until it was stopped
 
-    def _below(self) -> Iterator[Path]:
-        for folder, folders, names in os.walk(self._folder):
-            folders.sort()
-            models = sorted(name for name in names if name.lower().endswith(".gguf"))
-            yield from (Path(folder, name) for name in without_later_parts(models))
-
-    def _model(self, path: Path) -> LocalModel:
+    def _found(self) -> Iterator[tuple[Found, Path | None]]:
+        for path in self._files:
+            yield single(path), None
+        for found in below(self._folder):
+            yield found, None
         try:
-            found = path.stat()
+            added = self._added()
+        except StorageError as error:
+            yield Found(added_file(), problem=str(error)), None
+            return
+        for place in added:
+            for found in at(place):
+                yield found, place
+
+    def _model(self, found: Found, added: Path | None) -> LocalModel:
+        known = partial(LocalModel, found.path, called=found.called, added=added)
+        if found.problem:
+            return known(0, None, found.problem)
+        try:
+            state = found.path.stat()
         except OSError as error:
-            return LocalModel(path, 0, None, f"it cannot be read: {error.strerror}")
+            return known(0, None, f"it cannot be read: {error.strerror}")
         header, problem = None, ""
         try:
-            header = self._header(path, (found.st_size, found.st_mtime_ns))
+            header = self._header(found.path, (state.st_size, state.st_mtime_ns))
             problem = _unfit(header)
         except ModelError as error:
             problem = error.message
-        beside, incomplete = _parts(path, header)
+        beside, incomplete = _parts(found.path, header)
         try:
-            size_bytes = found.st_size + sum(part.stat().st_size for part in beside)
+            size_bytes = state.st_size + sum(part.stat().st_size for part in beside)
         except OSError as error:
-            return LocalModel(path, found.st_size, header, f"a part of it cannot be read: {error.strerror}", beside)
-        return LocalModel(path, size_bytes, header, incomplete or problem, beside)
+            return known(state.st_size, header, f"a part of it cannot be read: {error.strerror}", beside)
+        return known(size_bytes, header, incomplete or problem, beside)
 
     def _header(self, path: Path, state: State) -> GgufHeader:
         header = self._headers.get(path, state)
@@ -128,14 +165,6 @@ def _unfit(header: GgufHeader) -> str:
     if header.vocabulary is None:
         return _NOT_FOR_TEXT.get(header.architecture, "it has no vocabulary")
     return _NOT_FOR_TEXT.get(header.architecture, "")
-
-
-def _beginning(path: Path) -> Path:
-    """The first part that is there of the model that the file is a part of."""
-    try:
-        return next(iter(parts_beside(path).values()), path)
-    except OSError:  # which reading it will meet too, and say
-        return path
 
 
 def _parts(path: Path, header: GgufHeader | None) -> tuple[tuple[Path, ...], str]:

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from specdesk import paths
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen, of_pair
-from specdesk.hub.local_models import Library
+from specdesk.hub.local_models import library_here
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path
 from specdesk.hub.report import Reporter
@@ -115,7 +114,7 @@ class ModelsChat:
             manifest=Manifest(self.pairs[0].name, (), tuple(self.pairs)),
             load_of=self._load_of,
             fetch=self.fetch,
-            library=Library(paths.models_dir(), self.files),
+            library=library_here(self.files),
             n_ctx=lambda: 4096,
             may_fetch=self.may_fetch,
             note=self.note,

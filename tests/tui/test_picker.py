@@ -13,6 +13,7 @@ from textual.widgets import Input
 from specdesk import paths
 from specdesk.core.events import HistoryCut
 from specdesk.errors import EngineDiedError, ModelError
+from specdesk.hub.added import add
 from specdesk.hub.chosen import Chosen, of_pair, remembered
 from specdesk.hub.gguf_header import GgufHeader, read_header
 from specdesk.hub.manifest import Manifest
@@ -325,6 +326,23 @@ async def test_the_list_is_there_before_the_disk_has_answered(
         may_read.set()
         await see.says("Slow")
         assert see.list.pointed_key == "pair other"
+
+
+async def test_what_is_added_while_the_chat_runs_can_be_chosen(store: ChatStore, folder: Path, tmp_path: Path) -> None:
+    file = write_stub(tmp_path / "elsewhere" / "x.gguf", "From Elsewhere")
+    chat = ModelsChat(store)
+    async with picking(chat) as see:
+        assert "From Elsewhere" not in see.text
+        await see.press("escape")
+        add(file)
+        await see.open_picker()
+        await see.point_at(key(file))
+        await see.press("enter")
+        await see.says("A draft for From Elsewhere")
+        await see.press("enter")
+        await see.until(lambda: len(chat.loads) == 2, "the load")
+        await see.until_state(State.READY)
+    assert chat.loads[1] == Chosen(None, file, None)
 
 
 async def test_leaving_ends_the_search(store: ChatStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,11 @@ def model_entry(model: LocalModel, machine: Machine) -> Entry:
     if model.problem:
         return Entry(
             key=f"file {model.path}",
-            name=model.path.name,
+            name=model.file_name,
             details=_lines(f"{model.problem} ({decimal(model.size_bytes)})", with_tilde(model.path)),
             model=model,
             why=model.problem,
-            refusal=f"{model.path.name} cannot be loaded: {model.problem}",
+            refusal=f"{model.file_name} cannot be loaded: {model.problem}",
         )
     needed = model.memory_bytes(machine.n_ctx) + BUFFER_BYTES
     return Entry(
@@ -132,7 +132,7 @@ def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, differe
     refusal = ""
     if not may_draft(target, draft):
         verdict = difference or "another vocabulary; the first token that differs is looked for …"
-        refusal = f"{draft.path.name} cannot draft for {target.path.name}: {verdict}"
+        refusal = f"{draft.file_name} cannot draft for {target.file_name}: {verdict}"
     return Entry(
         key=f"file {draft.path}",
         name=_named(draft),

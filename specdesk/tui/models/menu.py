@@ -98,7 +98,7 @@ def matching(sections: Iterable[Section], text: str) -> list[Section]:
     wanted = text.strip().casefold()
 
     def holds(entry: Entry) -> bool:
-        more = entry.details if entry.model is None else entry.model.path.name
+        more = entry.details if entry.model is None else entry.model.file_name
         return wanted in f"{entry.name}\n{entry.why}\n{more}".casefold()
 
     return _filled(*(Section(section.title, list(filter(holds, section.entries))) for section in sections))
