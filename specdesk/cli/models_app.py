@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specdesk.cli.console import say
+from specdesk.cli.models_remove import remove
 from specdesk.errors import ModelError, StorageError, UsageError
 from specdesk.hub.other_apps import App
 
@@ -28,11 +29,11 @@ def models_app() -> typer.Typer:
 
 
 def _root(context: typer.Context, as_json: AsJson = False) -> None:
-    """List models, and use files of this disk where they lie. Without a command: the list.
+    """List and remove models, and use files of this disk where they lie. Without a command: the list.
 
     Nothing here asks the network, or needs llama.cpp.
 
-    Exit codes: 0 done, 2 usage, 3 model, 5 storage.
+    Exit codes: 0 done, 2 usage, 3 model, 5 storage, 130 stopped, also where a question was not answered with yes.
     """
     if context.invoked_subcommand is None:
         list_(as_json)
@@ -100,17 +101,6 @@ def add(
         for model in models:
             if model.problem and not path.is_dir():
                 say(f"{model.file_name} cannot be loaded: {model.problem}")
-
-
-def remove(path: Annotated[Path, typer.Argument(metavar="FILE|FOLDER", help="What was added.")]) -> None:
-    """Forget what was added. The files stay where they are."""
-    from specdesk.hub import added
-
-    if not added.forget(path):
-        known = added.added_paths()
-        hint = f"added: {', '.join(map(str, known))}" if known else "nothing was added"
-        raise UsageError(f"{path} was not added", hint)
-    say(f"forgotten: {path}; its files stay where they are")
 
 
 def _models_at(path: Path) -> list[LocalModel]:

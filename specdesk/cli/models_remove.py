@@ -1,0 +1,80 @@
+"""`specdesk models remove`: deletes what was downloaded, forgets what was added."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from specdesk.cli.checks import is_text
+from specdesk.cli.console import say
+from specdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from specdesk.hub.removal import Removal
+
+
+def remove(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME|FILE|FOLDER", callback=is_text, help="A pair, a model, or what was added."),
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Of a pair, delete also what another pair that is here needs.")
+    ] = False,
+) -> None:
+    """Delete a pair or a model that was downloaded, or forget a file or folder that was added.
+
+    What was added is never deleted.
+    """
+    from specdesk.hub import added
+
+    if added.forget(Path(name)):
+        say(f"forgotten: {added.place_of(Path(name))}; its files stay where they are")
+        return
+    from rich.filesize import decimal
+
+    from specdesk.hub import removal
+
+    wanted = _removal(name, shared=shared)
+    for path, pair in wanted.kept:
+        say(f"{path} stays: the pair {pair} needs it too; --shared deletes it all the same")
+    if not wanted.files:
+        return
+    size = decimal(wanted.size_bytes)
+    if not yes:
+        _ask(wanted, size)
+    removal.remove(wanted)
+    for path in wanted.files:
+        say(f"deleted: {path}")
+    say(f"{size} freed")
+
+
+def _removal(name: str, *, shared: bool) -> Removal:
+    from specdesk.hub import removal
+    from specdesk.hub.local_models import library_here
+    from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
+    from specdesk.hub.naming import named
+
+    manifest = load_manifest()
+    if name == DEFAULT_ALIAS or name in {pair.name for pair in manifest.pairs}:
+        pair = manifest.pair(name)
+        found = removal.of_pair(pair, manifest, shared=shared)
+        if not found.files and not found.kept:
+            raise UsageError(f"nothing of the pair {pair.name} is on this disk")
+        return found
+    if shared:
+        raise UsageError(f'"{name}" is no pair', "--shared goes with the name of one")
+    return removal.of_model(named(list(library_here().models()), name))
+
+
+def _ask(wanted: Removal, size: str) -> None:
+    """Raises Abort where the user does not agree, and UsageError where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("nothing was deleted: there is no terminal to ask on", "--yes deletes without asking")
+    for path in wanted.files:
+        say(f"to be deleted: {path}")
+    typer.confirm(f"Delete {'it' if len(wanted.files) == 1 else 'them'}, {size}?", abort=True, err=True)
