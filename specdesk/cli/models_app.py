@@ -10,6 +10,7 @@ import typer
 
 from specdesk.cli.console import say
 from specdesk.cli.models_remove import remove
+from specdesk.cli.models_verify import verify
 from specdesk.errors import ModelError, StorageError, UsageError
 from specdesk.hub.other_apps import App
 
@@ -23,13 +24,13 @@ def models_app() -> typer.Typer:
     """The commands on models."""
     app = typer.Typer()
     app.callback(invoke_without_command=True)(_root)
-    for name, command in (("list", list_), ("add", add), ("remove", remove)):
+    for name, command in (("list", list_), ("add", add), ("remove", remove), ("verify", verify)):
         app.command(name)(command)
     return app
 
 
 def _root(context: typer.Context, as_json: AsJson = False) -> None:
-    """List and remove models, and use files of this disk where they lie. Without a command: the list.
+    """List, check and remove models, and use files of this disk where they lie. Without a command: the list.
 
     Nothing here asks the network, or needs llama.cpp.
 

@@ -1,0 +1,132 @@
+"""`specdesk models verify`: are the files of this disk what they should be?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from specdesk.cli.checks import is_text
+from specdesk.cli.console import say, stderr_console
+from specdesk.core.interrupted import Interrupted
+from specdesk.errors import ModelError, UsageError
+from specdesk.tokenview import visible
+
+if TYPE_CHECKING:
+    from specdesk.hub.checking import Checked
+    from specdesk.hub.known_hashes import Expected
+    from specdesk.hub.manifest import Manifest
+
+
+def verify(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|FILE", callback=is_text, help="A pair, a model or a file. [default: all on this disk]"
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> int:
+    """Read model files again and compare their sha256 with what is known of them.
+
+    Known are recommended models, what Ollama or the Hugging Face cache keeps, and downloads by the hub's library.
+
+    Exit codes: 0 nothing is damaged, 2 usage, also where nothing is known of what was named, 3 damaged.
+    """
+    from specdesk.hub.checking import Verdict
+    from specdesk.hub.known_hashes import expected_of
+    from specdesk.hub.manifest import load_manifest
+
+    manifest = load_manifest()
+    wanted = [(path, expected_of(path, manifest)) for path in _files(name, manifest)]
+    try:
+        checked = _checked(wanted, quiet=as_json)
+    except KeyboardInterrupt:  # which Typer would end without a word
+        raise Interrupted from None
+    if as_json:
+        sys.stdout.write(json.dumps([_record(one) for one in checked], allow_nan=False) + "\n")
+    verdicts = [one.verdict for one in checked]
+    if not checked:
+        say("there are no model files on this disk")
+    elif Verdict.UNKNOWN in verdicts:
+        say(f"{verdicts.count(Verdict.UNKNOWN)} of {len(checked)} not known: nobody says what their sha256 should be")
+    if Verdict.DAMAGED in verdicts:
+        return ModelError.exit_code
+    return UsageError.exit_code if name is not None and Verdict.OK not in verdicts else 0
+
+
+def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
+    """The files that are meant. Raises UsageError where the name means nothing here."""
+    from specdesk.hub.local_models import library_here
+    from specdesk.hub.manifest import DEFAULT_ALIAS
+    from specdesk.hub.naming import named
+    from specdesk.hub.on_disk import file_path
+
+    if name == DEFAULT_ALIAS or name in {pair.name for pair in manifest.pairs}:
+        pair = manifest.pair(name or DEFAULT_ALIAS)
+        places = [file_path(artifact, file) for artifact in pair.artifacts for file in artifact.files]
+        here = [path for path in places if path.exists()]
+        if not here:
+            raise UsageError(f"nothing of the pair {pair.name} is on this disk", f"specdesk download {pair.name}")
+        for path in places:
+            if path not in here:
+                say(f"not here: {path}")
+        return here
+    if name is not None and Path(name).is_file():
+        return [Path(name)]
+    models = list(library_here().models())
+    if name is not None:
+        model = named(models, name)
+        return [model.path, *model.parts]
+    return [path for model in models for path in (model.path, *model.parts) if path.is_file()]
+
+
+def _checked(wanted: Sequence[tuple[Path, Expected | None]], *, quiet: bool) -> list[Checked]:
+    """Check them one after the other; each is printed as soon as it is known."""
+    checked = []
+    for path, expected in wanted:
+        checked.append(_with_bar(path, expected))
+        if not quiet:
+            _print(checked[-1])
+    return checked
+
+
+def _with_bar(path: Path, expected: Expected | None) -> Checked:
+    """Check one; on a terminal a bar shows how far that is, and is gone afterwards."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    from specdesk.hub.checking import check_file
+
+    console = stderr_console()
+    if expected is None or not console.is_terminal:
+        return check_file(path, expected, lambda _n_bytes: None)
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(
+        TextColumn("{task.description}", markup=False), *columns, console=console, transient=True
+    ) as progress:
+        task = progress.add_task(visible(path.name), total=path.stat().st_size if path.exists() else 0)
+        return check_file(path, expected, partial(progress.advance, task))
+
+
+def _print(one: Checked) -> None:
+    what = f": {one.reason}; {one.expected.mend}" if one.expected is not None and one.reason else ""
+    line = f"{one.verdict:9}  {one.path}{what}"
+    sys.stdout.write((visible(line) if sys.stdout.isatty() else line) + "\n")
+    sys.stdout.flush()
+
+
+def _record(one: Checked) -> dict[str, Any]:
+    expected = one.expected
+    return {
+        "path": str(one.path),
+        "verdict": one.verdict,
+        "sha256": None if expected is None else expected.sha256,
+        "source": None if expected is None else expected.source,
+        "reason": one.reason or None,
+        "mend": expected.mend if expected is not None and one.reason else None,
+    }
