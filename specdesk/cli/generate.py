@@ -19,7 +19,6 @@ from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.errors import EXIT_INTERRUPTED, GenerationError
 from specdesk.records import answer_record, step_record
 from specdesk.settings import EngineSettings
-from specdesk.tokenview import visible
 from specdesk.wording import history_cut, notes, seldom_paid
 
 
@@ -66,7 +65,7 @@ def generate(
             elif isinstance(event, PromptTokens):
                 waiting.end()
                 for number, text in zip(event.ids, event.texts, strict=True):
-                    print(f"{number:>8}  {visible(json.dumps(text, ensure_ascii=False))}", file=sys.stderr)  # noqa: T201
+                    print(f"{number:>8}  {_told(text)}", file=sys.stderr)  # noqa: T201
             elif not isinstance(event, PromptRead):
                 waiting.end()
             painter.paint(event)
@@ -85,6 +84,12 @@ def generate(
         if options.grammar is not None and reason in (StopReason.LENGTH, StopReason.CONTEXT):
             raise GenerationError("the answer ends before it is complete by the grammar", "raise -n or --ctx")
     return EXIT_INTERRUPTED if reason is StopReason.CANCELLED else 0
+
+
+def _told(text: str) -> str:
+    """As JSON, with escapes for what cannot be seen: controls, but also blanks of other kinds, joiners, marks."""
+    shown = (char if char.isprintable() else json.dumps(char)[1:-1] for char in json.dumps(text, ensure_ascii=False))
+    return "".join(shown)
 
 
 def _painter(output: Output, *, speculating: bool) -> Painter:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pexpect
 import pytest
+from gguf import TokenType
 
 from tests.cli.shell import COMMAND, TIMEOUT_S, answer, lines, specdesk, started
 from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, TARGET, TinyPair, write
@@ -412,3 +413,13 @@ def test_the_tokens_of_the_prompt_are_shown(tmp_path: Path, add_bos: bool | None
     assert texts[-1] == "\n"
     assert len(shown) == json.loads(done.stdout)["stats"]["prompt_tokens"]
     assert "".join(texts).replace("<s>", "").startswith("<|im_start|>user\nh")
+
+
+def test_what_cannot_be_seen_in_a_prompt_is_shown(tmp_path: Path) -> None:
+    """Bug: a joiner, or a blank that is none, looked like nothing at all."""
+    odd = "\u200b\xa0\u202e\x9b31m\ufeff\u3000"
+    model = replace(TARGET, vocabulary=CHAT.with_tokens([odd], TokenType.CONTROL), chat_template=odd + CHATML)
+    target = write(tmp_path / "model.gguf", model)
+    done = specdesk("run", "hi", "--target", target, "-n", 1, "--threads", 1, "--show-prompt-tokens")
+    assert r'"\u200b\u00a0\u202e\u009b31m\ufeff\u3000"' in done.stderr
+    assert not set(odd.replace("31m", "")) & set(done.stderr)
