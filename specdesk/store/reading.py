@@ -116,11 +116,14 @@ def _check_turns(messages: Sequence[ReadMessage]) -> None:
 
 
 def _check_leaf(chat: ReadChat) -> None:
-    ids = {message.id for message in chat.messages}
-    if (chat.leaf is None) != (not ids) or (chat.leaf is not None and chat.leaf not in ids):
-        raise UsageError(f"leaf must be the id of a message, or null where there are none, not {chat.leaf}")
-    if chat.leaf in {message.parent for message in chat.messages if message.parent is not None}:
-        raise UsageError(f"leaf must be the id of a message that none follows, not {chat.leaf}")
+    """What follows it was deleted from the conversation, which ends before a question."""
+    if chat.leaf is None:
+        return
+    roles = {message.id: message.role for message in chat.messages}
+    if chat.leaf not in roles:
+        raise UsageError(f"leaf must be the id of a message, or null where none is shown, not {chat.leaf}")
+    if roles[chat.leaf] is Role.USER and chat.leaf in {message.parent for message in chat.messages}:
+        raise UsageError(f"leaf must be the id of an answer, or of a question that has none, not {chat.leaf}")
 
 
 def _time(item: StrictObject, key: str) -> datetime:
