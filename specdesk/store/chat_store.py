@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from specdesk.store.pens import Pens
 from specdesk.store.reading import read_chat
 from specdesk.store.search import search
 from specdesk.store.tree import Tree
-from specdesk.store.values import Chat, ChatMessage, Hit, Role, State
+from specdesk.store.values import Chat, ChatMessage, Hit, LeftOut, Role, State
 
 KEPT_DAYS: Final = 30
 """How long a deleted chat can be restored, at least."""
@@ -212,10 +212,22 @@ class ChatStore:
             leaf = rows.get_tree(db, chat_id).newest_leaf(message_id)
             db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
 
-    def leave_out(self, message_id: int) -> int:
-        """End the conversation before a question, or before the one that an answer is to; returns what it ended with.
+    def show(self, message_id: int, without: Container[int] = ()) -> None:
+        """Switch to a branch with this message, unless the visible one has it; behind it as `switch_branch` does.
 
-        What is left out stays as a branch: `switch_branch` with the number returned shows it again.
+        Messages in `without` are not shown, nor what is behind them.
+        """
+        with self._database.writing() as db:
+            chat_id, _role = answers.place_of(db, message_id)
+            tree = rows.get_tree(db, chat_id)
+            if message_id not in tree.path_to(rows.get_chat(db, chat_id).leaf):
+                leaf = tree.newest_leaf(message_id, without)
+                db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
+
+    def leave_out(self, message_id: int) -> LeftOut:
+        """End the conversation before a question, or before the one that an answer is to.
+
+        What is left out stays as a branch: `show` with its end shows it again.
         Raises UsageError for a message that is not in the visible branch.
         """
         with self._database.writing() as db:
@@ -226,7 +238,7 @@ class ChatStore:
                 raise UsageError(f"message {message_id} is not in the conversation")
             n_kept = path.index(message_id) - (role is Role.ASSISTANT)
             db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (path[n_kept - 1] if n_kept else None, chat_id))
-        return leaf
+        return LeftOut(path[n_kept], leaf)
 
     def search(self, query: str, limit: int = 50) -> list[Hit]:
         """Where titles and messages of all branches hold this text, whatever its case; nothing in it is syntax.

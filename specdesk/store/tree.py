@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 
 class Tree:
@@ -32,8 +32,8 @@ class Tree:
             message = self._parents[message]
         return tuple(reversed(path))
 
-    def newest_leaf(self, message: int) -> int:
-        """The end of the branch through this message that goes on with the newest one each time."""
-        while message in self._children:
-            message = self._children[message][-1]
+    def newest_leaf(self, message: int, without: Container[int] = ()) -> int:
+        """The end of the branch through this message that goes on with the newest one each time, but for some."""
+        while behind := [child for child in self._children.get(message, ()) if child not in without]:
+            message = behind[-1]
         return message

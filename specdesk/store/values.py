@@ -75,6 +75,16 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was taken out of a conversation: numbers of messages."""
+
+    first: int
+    """A question."""
+    end: int
+    """What the conversation ended with."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A place where a text was found."""
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from specdesk.errors import UsageError
 from specdesk.store.chat_store import ChatStore
-from specdesk.store.values import ChatMessage, Hit
+from specdesk.store.values import ChatMessage, Hit, LeftOut
 from specdesk.tui.attempts import Tells, done, result_of
 from specdesk.tui.widgets.chats import Chats, Entry
 
@@ -26,6 +27,8 @@ class Bookshelf:
         self._store = store
         self._current: int | None = None
         self._deleted: list[_Deleted] = []
+        self._left_out: list[int] = []
+        """Questions that were deleted: what comes back does not bring back what was deleted before it."""
 
     def lay(self, chats: Chats) -> None:
         """Where they are listed."""
@@ -76,21 +79,40 @@ class Bookshelf:
 
     def leave_out(self, message: ChatMessage) -> bool:
         """Take a question and its answer, with all behind them, out of a chat; whether that was done."""
-        end = result_of(lambda: self._store.leave_out(message.id), self._owner)
-        if end is None:
+
+        def leave_out() -> tuple[str, LeftOut]:
+            return self._store.chat(message.chat_id).title, self._store.leave_out(message.id)
+
+        found = result_of(leave_out, self._owner)
+        if found is None:
             return False
-        back = partial(self._store.switch_branch, end)
-        self._deleted.append(_Deleted("what was deleted from the chat is back", back, message.chat_id))
+        title, left_out = found
+        self._left_out.append(left_out.first)
+        back = partial(self._store.show, left_out.end, self._left_out)
+        self._deleted.append(_Deleted(f"what was deleted from “{title}” is back", back, message.chat_id))
         self._owner.say("deleted, with what followed · U brings it back")
         return True
 
+    @property
+    def would_grow(self) -> int | None:
+        """The chat that `undo` would bring messages back to, if it would."""
+        return self._deleted[-1].grown if self._deleted else None
+
     def undo(self) -> int | None:
         """Bring back what was deleted last, if anything was: the chat that has grown by it."""
+
+        def bring_back() -> None:
+            try:
+                last.bring_back()
+            except UsageError:  # purged by another specdesk; what was deleted before it can come back
+                self._deleted.pop()
+                raise
+
         if not self._deleted:
             self._owner.say("nothing was deleted here")
             return None
         last = self._deleted[-1]
-        if not done(last.bring_back, self._owner):
+        if not done(bring_back, self._owner):
             return None
         self._deleted.pop()
         self._owner.say(last.said)

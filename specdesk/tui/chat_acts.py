@@ -56,11 +56,16 @@ class ChatActs:
         if self._bookshelf.delete(chat_id) and is_open:
             self.begin()
 
-    def undo(self) -> None:
-        """Bring back what was deleted last; if it is of the chat that is open, it is seen again."""
+    def undo(self) -> bool:
+        """Bring back what was deleted last; whether it is of the chat that is open, and seen again."""
+        if self._bookshelf.would_grow == self._desk.chat_id and self._refused("brought back"):
+            return False
         grown = self._bookshelf.undo()
-        if grown is not None and grown == self._desk.chat_id and not self._desk.is_answering:
-            self._desk.open(grown)
+        if grown is None or grown != self._desk.chat_id:
+            return False
+        self._composer.leave_edit()
+        self._desk.open(grown)
+        return True
 
     def _refused(self, deed: str) -> bool:
         if self._desk.is_answering:

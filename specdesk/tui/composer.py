@@ -71,7 +71,8 @@ class Composer:
         self._prompt.focus()
 
     def leave_edit(self) -> None:
-        """What stands in the prompt is a question like any other."""
+        """What stands in the prompt is a question like any other, and waits for Enter, wherever that was pressed."""
+        self._prompt.withdraw()
         if self._editing is not None:
             self._editing = None
             self.enter(self._state)

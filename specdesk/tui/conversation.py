@@ -93,7 +93,7 @@ class Conversation:
 
     def aside(self, before: list[ChatMessage], text: str, options: ChatOptions) -> Request:
         """What would be asked for an answer to `text` behind these turns. Nothing of it is kept."""
-        said = self._messages(before)
+        said = self._messages(heard(before))
         if self.chat_id is None and options.system is not None:
             said = (Message("system", options.system),)
         return Request((*said, Message("user", text)), self._asked(options))
@@ -171,7 +171,7 @@ class Conversation:
     def _messages(self, turns: list[ChatMessage]) -> tuple[Message, ...]:
         system = None if self.chat_id is None else self._store.chat(self.chat_id).system
         first = () if system is None else (Message("system", system),)
-        return (*first, *(Message(_ROLES[turn.role], turn.text) for turn in heard(turns)))
+        return (*first, *(Message(_ROLES[turn.role], turn.text) for turn in turns))
 
 
 _ROLES: dict[Role, Any] = {Role.USER: "user", Role.ASSISTANT: "assistant"}
@@ -208,10 +208,10 @@ class _Writing:
 
 
 def heard(turns: list[ChatMessage]) -> list[ChatMessage]:
-    """What the model is told of a branch: without a question at its end that got no answer."""
-    if turns and turns[-1].role is Role.ASSISTANT and not turns[-1].text:
-        return turns[:-2]
-    return turns
+    """What the model is told of a branch: without a question at its end that got no answer, or an empty one."""
+    if not turns or (turns[-1].text and turns[-1].role is Role.ASSISTANT):
+        return turns
+    return turns[:-1] if turns[-1].role is Role.USER else turns[:-2]
 
 
 def title_of(text: str) -> str:

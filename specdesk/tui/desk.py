@@ -139,7 +139,8 @@ class Desk:
             return None
         answering.end(error)
         said = result_of(lambda: self._conversation.turns, self._owner) or []
-        for turn, message in zip(reversed(self._transcript.turns), reversed(said), strict=False):
+        # Those above know theirs, or are no part of the conversation.
+        for turn, message in zip(self._transcript.turns[-2:], said[-2:], strict=False):
             turn.know(message)
         if answering.turn.text or not (stopped or error is not None) or len(said) < 2:
             return None
@@ -161,7 +162,9 @@ class Desk:
         self._owner.show_figures(Figures())
 
     def open(self, chat_id: int, at: int | None = None) -> None:
-        """Show a chat, at one of its messages or at its end."""
+        """Show a chat, at one of its messages, in whatever branch that is, or at its end."""
+        if at is not None and not done(lambda: self._store.show(at), self._owner):
+            return
         conversation = Conversation(self._store, chat_id)
         said = result_of(lambda: conversation.turns, self._owner)
         if said is None:

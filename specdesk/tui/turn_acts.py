@@ -64,7 +64,8 @@ class TurnActs:
             case Act.DELETE if ready:
                 self._leave_out(turn)
             case Act.UNDO if ready:
-                self._chat_acts.undo()
+                if self._chat_acts.undo():
+                    self._owner.write()
             case _:
                 self._owner.say(f"not now: {REASONS.get(self._composer.state, 'that cannot be done here')}")
 
@@ -81,7 +82,9 @@ class TurnActs:
 
     def _leave_out(self, turn: Turn) -> None:
         message = turn.message
-        if message is not None and self._bookshelf.leave_out(message):
+        if message is None:
+            self._owner.say("not deleted: the chat has no such message")
+        elif self._bookshelf.leave_out(message):
             self._composer.leave_edit()
             self._desk.open(message.chat_id)
             self._owner.write()

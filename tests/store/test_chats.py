@@ -11,7 +11,7 @@ import pytest
 from specdesk.errors import UsageError
 from specdesk.paths import chats_file
 from specdesk.store.chat_store import ChatStore
-from specdesk.store.values import ChatMessage, Role, State
+from specdesk.store.values import ChatMessage, LeftOut, Role, State
 from tests.store.samples import MODELS, ODD_TEXTS, SETTINGS, Clock, answered, ask, check_index, texts
 
 
@@ -125,12 +125,12 @@ def test_what_is_left_out_stays_as_a_branch(store: ChatStore) -> None:
     first, answer = ask(store, chat, None, "q1", "a1")
     second, last = ask(store, chat, answer, "q2", "a2")
     for message in (second, last):
-        assert store.leave_out(message) == last
+        assert store.leave_out(message) == LeftOut(second, last)
         assert texts(store, chat) == ["q1", "a1"]
         store.switch_branch(last)
         assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
     for message in (first, answer):
-        assert store.leave_out(message) == last
+        assert store.leave_out(message) == LeftOut(first, last)
         assert texts(store, chat) == []
         store.switch_branch(last)
     other, _ = ask(store, chat, answer, "q3", "a3")
@@ -138,6 +138,26 @@ def test_what_is_left_out_stays_as_a_branch(store: ChatStore) -> None:
     with pytest.raises(UsageError, match=f"message {second} is not in the conversation"):
         store.leave_out(second)
     assert len(store.messages(chat)) == 6
+
+
+def test_a_message_is_shown_in_a_branch_that_has_it(store: ChatStore) -> None:
+    chat = store.create_chat("t").id
+    first, answer = ask(store, chat, None, "q1", "a1")
+    second, middle = ask(store, chat, answer, "q2", "a2")
+    ask(store, chat, middle, "q3", "a3")
+    store.show(first)
+    assert texts(store, chat) == ["q1", "a1", "q2", "a2", "q3", "a3"]
+    ask(store, chat, None, "other", "o")
+    store.show(second, without=[middle])
+    assert texts(store, chat) == ["q1", "a1", "q2"]
+    store.show(answer)  # it is shown
+    assert texts(store, chat) == ["q1", "a1", "q2"]
+    ask(store, chat, answer, "q4", "a4")
+    store.show(second)
+    assert texts(store, chat) == ["q1", "a1", "q2", "a2", "q3", "a3"]
+    store.leave_out(first)
+    store.show(answer, without=[second])
+    assert texts(store, chat) == ["q1", "a1", "q4", "a4"]
 
 
 def test_questions_and_answers_take_turns(store: ChatStore) -> None:

@@ -264,10 +264,12 @@ class ChatScreen(Screen[None]):
     # --- other actions
 
     def action_stop(self) -> None:
-        """End the answer under way, or leave the question that is edited."""
+        """End the answer under way, have a question not sent later, or leave the one that is edited."""
         if self._composer.state is State.ANSWERING:
             self._composer.enter(State.STOPPING)
             self._engine.cancel()
+        elif self._prompt.is_queued:
+            self._prompt.withdraw()
         elif self._composer.editing is not None:
             self._prompt.clear()
             self._composer.leave_edit()
@@ -319,7 +321,8 @@ class ChatScreen(Screen[None]):
     ) -> bool | None:
         """Grey out what has no effect now."""
         if action == "stop":
-            return True if self._composer.state is State.ANSWERING or self._composer.editing is not None else None
+            answers, edits = self._composer.state is State.ANSWERING, self._composer.editing is not None
+            return True if answers or edits or self._prompt.is_queued else None
         if action == "reload":
             return self._composer.state is State.BROKEN
         if action == "copy_answer":

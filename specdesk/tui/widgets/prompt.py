@@ -85,6 +85,17 @@ class Prompt(TextArea):
             self.action_send()
         self.set_class(refusal is not None, "-waiting")
 
+    @property
+    def is_queued(self) -> bool:
+        """Whether the text will be sent later."""
+        return self._queued is not None
+
+    def withdraw(self) -> None:
+        """Do not send it later; it stays."""
+        if self._queued is not None:
+            self._queued = None
+            self._show_hint()
+
     def say(self, text: str, *, for_s: float) -> None:
         """Show `text` in the hint's place, for so long or until the next hint."""
         self._show_hint()
@@ -186,9 +197,8 @@ class Prompt(TextArea):
 
     def on_text_area_changed(self) -> None:
         """Estimate anew; what was to be sent later is another text now."""
-        if self._queued is not None and self._queued != self.text:
-            self._queued = None
-            self._show_hint()
+        if self._queued != self.text:
+            self.withdraw()
         self._show_size()
 
     def render_line(self, y: int) -> Strip:
