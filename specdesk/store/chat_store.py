@@ -219,9 +219,8 @@ class ChatStore:
         """
         with self._database.writing() as db:
             chat_id, _role = answers.place_of(db, message_id)
-            tree = rows.get_tree(db, chat_id)
-            if message_id not in tree.path_to(rows.get_chat(db, chat_id).leaf):
-                leaf = tree.newest_leaf(message_id, without)
+            if message_id not in rows.get_path(db, chat_id):
+                leaf = rows.get_tree(db, chat_id).newest_leaf(message_id, without)
                 db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
 
     def leave_out(self, message_id: int) -> LeftOut:
@@ -232,13 +231,12 @@ class ChatStore:
         """
         with self._database.writing() as db:
             chat_id, role = answers.place_of(db, message_id)
-            leaf = rows.get_chat(db, chat_id).leaf
-            path = rows.get_tree(db, chat_id).path_to(leaf)
-            if leaf is None or message_id not in path:
+            path = rows.get_path(db, chat_id)
+            if message_id not in path:
                 raise UsageError(f"message {message_id} is not in the conversation")
             n_kept = path.index(message_id) - (role is Role.ASSISTANT)
             db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (path[n_kept - 1] if n_kept else None, chat_id))
-        return LeftOut(path[n_kept], leaf)
+        return LeftOut(path[n_kept], path[-1])
 
     def search(self, query: str, limit: int = 50) -> list[Hit]:
         """Where titles and messages of all branches hold this text, whatever its case; nothing in it is syntax.

@@ -79,6 +79,13 @@ def get_tree(db: sqlite3.Connection, chat_id: int) -> Tree:
         return Tree((row["id"], row["parent_id"]) for row in rows)
 
 
+def get_path(db: sqlite3.Connection, chat_id: int) -> tuple[int, ...]:
+    """The visible branch of a chat, from the first message to the one it ends with."""
+    leaf, tree = get_chat(db, chat_id).leaf, get_tree(db, chat_id)
+    with undamaged(f"chat {chat_id}"):
+        return tree.path_to(leaf)
+
+
 def appended(db: sqlite3.Connection, message_id: int) -> str:
     """What was appended to an answer since it was last finished."""
     rows = db.execute("SELECT text FROM pieces WHERE message_id = ? ORDER BY id", (message_id,))

@@ -80,6 +80,31 @@ def read_all(file: Path) -> None:
         store.search("qqq")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE chats SET leaf = 77",
+        "UPDATE messages SET parent_id = 4 WHERE id = 1",
+        "UPDATE messages SET parent_id = 77 WHERE id = 3",
+    ],
+)
+def test_branches_that_are_damaged_are_an_error(file: Path, damage: str) -> None:
+    """Bug: to delete a message, or to show one, ended the chat there. Messages that follow in a circle have no end."""
+    with ChatStore.open(pytest.fail, file) as store:
+        chat = store.create_chat("t").id
+        _, answer = ask(store, chat, None, "q1", "a1")
+        question, _ = ask(store, chat, answer, "q2", "a2")
+        with closing(sqlite3.connect(file)) as db, db:
+            db.execute(damage)  # no connection but ours checks what refers to what
+        for attempt in (
+            lambda: store.conversation(chat),
+            lambda: store.leave_out(question),
+            lambda: store.show(question),
+        ):
+            with pytest.raises(StorageError, match=f"chat {chat} is damaged in the file of chats: "):
+                attempt()
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_damaged_bytes_are_an_error_or_go_unnoticed(file: Path, damaged_source: bytes, seed: int) -> None:
     """But no endless loop, and no nonsense. Where a name in the schema is hit, SQLite does not know the column."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -218,6 +219,22 @@ async def test_what_cannot_be_written_is_said_and_may_be_named_anew(
         await asked.enter("b.md")
         await asked.done()
     assert sorted(file.name for file in folder.iterdir()) == ["b.md", "file"]
+
+
+@pytest.mark.parametrize("key", ["f5", "f8", "s"])
+async def test_a_pipe_is_not_waited_for(make_chat: Make, folder: Path, key: str) -> None:
+    """A device is refused with it: it has no end."""
+    os.mkfifo(folder / "pipe.md")
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, ("one", "1"))
+        see.last.focus()
+        await see.pilot.pause()
+        asked = await Asked.by(see, key)
+        for name in ("pipe.md", "/dev/null"):
+            for _ in range(2):  # the second time means that it may be overwritten
+                await asked.enter(name)
+                await asked.says(f"error: {name} is no file")
 
 
 async def test_home_is_where_a_tilde_says(make_chat: Make, own_home: Path) -> None:
