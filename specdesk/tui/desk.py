@@ -207,17 +207,11 @@ class Desk:
         info = self.info
         return AnswerTurn(
             "the model" if info is None else info.target.name,
-            speculating=self._speculates,
             show_rejected=self._showing.shows_rejected,
             view=self._showing.view,
             seed=seed,
             n_ctx=0 if info is None else info.n_ctx,
         )
-
-    @property
-    def _speculates(self) -> bool:
-        """Whether anything will be drafted."""
-        return self.info is None or self.info.lookahead(self._setup.options.answer_options(0)) > 0
 
     def _show_figures(self, turn: AnswerTurn) -> None:
         self._owner.show_figures(turn.figures)

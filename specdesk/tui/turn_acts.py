@@ -52,7 +52,7 @@ class TurnActs:
                 self._copy_code(turn)
             case Act.SAVE:
                 self._owner.save_turn(turn)
-            case Act.OLDER | Act.NEWER:
+            case Act.OLDER | Act.NEWER if not self._desk.is_answering:
                 self._composer.leave_edit()
                 self._desk.switch(turn, -1 if act is Act.OLDER else 1)
             case Act.EDIT if ready:

@@ -187,6 +187,23 @@ async def test_a_file_that_is_there_is_asked_about(make_chat: Make, folder: Path
     assert other.read_text() == "mine"
 
 
+async def test_a_message_replaces_no_file_unasked(make_chat: Make, folder: Path) -> None:
+    there = folder / "there.md"
+    there.write_text("mine")
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, ("one", "1"))
+        see.last.focus()
+        await see.pilot.pause()
+        asked = await Asked.by(see, "s")
+        await asked.enter("there.md")
+        await asked.says("there.md is there already")
+        assert there.read_text() == "mine"
+        await asked.enter()
+        await asked.done()
+    assert there.read_text() == "1"
+
+
 async def test_what_cannot_be_written_is_said_and_may_be_named_anew(
     make_chat: Make, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

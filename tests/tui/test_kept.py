@@ -445,10 +445,10 @@ class TestTheList:
             see.screen.query_one(Chats).query_one(OptionList).focus()
             await see.pilot.press("f2")
             await see.until(lambda: chat.app.screen is not see.screen, "the question")
-            chat.app.screen.query_one(Input).value = "[b + 1"
+            chat.app.screen.query_one(Input).value = "a [/title"
             await see.pilot.press("enter")
-            await see.until(lambda: "[b + 1" in see.shown(), "the title")
-        assert {kept.title for kept in filled.chats()} == {"CSV [/parser", "Tides", "[b + 1"}
+            await see.until(lambda: "a [/title" in see.shown(), "the title")
+        assert {kept.title for kept in filled.chats()} == {"CSV [/parser", "Tides", "a [/title"}
 
     @pytest.mark.parametrize(("width", "listed"), [(130, True), (100, False), (50, False)])
     async def test_it_has_room_on_a_wide_screen(

@@ -293,6 +293,16 @@ def test_one_that_hangs_while_it_saves_is_not_waited_for_for_ever(monkeypatch: p
     assert Keeper.open().preferences.values == {"seed": 1}
 
 
+def test_a_file_system_without_locks_is_written_nevertheless(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    for temperature in (0.5, 0.25):  # the directory is there the second time, and could be locked
+        Keeper.open().keep(saved(temperature=temperature))
+    assert Keeper.open().preferences.values["temperature"] == 0.25
+
+
 def test_a_directory_or_a_pipe_in_its_place_is_told() -> None:
     path = preferences_file()
     path.mkdir(parents=True)

@@ -40,7 +40,6 @@ class AnswerTurn(Turn):
         self,
         author: str,
         *,
-        speculating: bool,
         show_rejected: bool,
         view: View,
         seed: int | None = None,
@@ -51,7 +50,7 @@ class AnswerTurn(Turn):
         self._seed = seed
         self._n_ctx = n_ctx
         self.figures = Figures()
-        self.tokens = TokenView(speculating=speculating, show_rejected=show_rejected)
+        self.tokens = TokenView(show_rejected=show_rejected)
         self._markdown = AnswerText()
         self._status = Static("reading the prompt …", markup=False, classes="status")
         self._text: list[str] = []

@@ -96,4 +96,4 @@ class HalfView(Vertical):
         self.post_message(self.Taken(self))
 
     def _new_tokens(self, *, show_rejected: bool) -> TokenView:
-        return TokenView(speculating=self.way is Way.SPECULATIVE, show_rejected=show_rejected)
+        return TokenView(show_rejected=show_rejected)

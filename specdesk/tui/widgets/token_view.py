@@ -48,23 +48,21 @@ class TokenView(Widget):
             """Where it is."""
             return self.view
 
-    def __init__(self, *, speculating: bool, show_rejected: bool) -> None:
+    def __init__(self, *, show_rejected: bool) -> None:
         super().__init__()
-        self._speculating = speculating
-        self._marks = {} if has_styles(os.environ) else marks(speculating=speculating)
-        self._styles = self._styles_for(drafted=False)
+        self._has_draft = False
+        self._look()
         self._show_rejected = show_rejected
         self._spans: list[Span] = []
         self._rows = Rows(1)
         self._grows = False
-        self._has_draft = False
         self._headroom = Headroom()
         self._chosen: int | None = None
         self._pointed: Span | None = None
 
     def on_mount(self) -> None:
         """From here on it is known whether there are colours."""
-        self._styles = self._styles_for(drafted=self._has_draft)
+        self._look()
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -78,12 +76,13 @@ class TokenView(Widget):
         first = len(self._rows) - 1
         for span in spans:
             self._has_draft |= span.kind is not Kind.PLAIN
-            span = replace(span, text=marked(span.text.replace("\t", _TAB), self._marks.get(span.kind, "")))
-            self._spans.append(span)
+            self._spans.append(replace(span, text=span.text.replace("\t", _TAB)))
             if self._shows(span):
-                self._rows.add(span)
+                self._rows.add(self._as_shown(self._spans[-1]))
         if self._has_draft and not had_draft:
-            self._styles = self._styles_for(drafted=True)
+            self._look()
+            if self._marks:
+                self._wrap(self._rows.width)
             self._paint()
         else:
             self._paint(Region(0, first, self._rows.width, len(self._rows) - first))
@@ -188,13 +187,16 @@ class TokenView(Widget):
                 return span if span.whole is not None else None
         return None
 
-    def _styles_for(self, *, drafted: bool) -> dict[Kind, Style]:
+    def _look(self) -> None:
         """Where nothing was drafted yet, there is nothing to tell the target's own tokens from."""
-        found = styles(speculating=self._speculating and (drafted or bool(self._marks)))
-        parsed = {kind: Style.parse(style) for kind, style in found.items()}
-        if not self.is_attached or not self.app.no_color:
-            return parsed
-        return {kind: style.without_color for kind, style in parsed.items()}  # the other cues, at full contrast
+        self._marks = {} if has_styles(os.environ) else marks(speculating=self._has_draft)
+        parsed = {kind: Style.parse(style) for kind, style in styles(speculating=self._has_draft).items()}
+        if self.is_attached and self.app.no_color:  # the other cues, at full contrast
+            parsed = {kind: style.without_color for kind, style in parsed.items()}
+        self._styles = parsed
+
+    def _as_shown(self, span: Span) -> Span:
+        return replace(span, text=marked(span.text, self._marks[span.kind])) if self._marks else span
 
     def _style_of(self, span: Span) -> Style:
         style = self._styles[span.kind]
@@ -210,4 +212,4 @@ class TokenView(Widget):
         return self._show_rejected or span.kind not in REFUSED
 
     def _wrap(self, width: int) -> None:
-        self._rows = Rows(width, filter(self._shows, self._spans))
+        self._rows = Rows(width, map(self._as_shown, filter(self._shows, self._spans)))
