@@ -327,7 +327,8 @@ async def test_what_is_found_in_another_branch_is_shown(make_chat: Make, deleted
         await see.pilot.press("ctrl+f", *"needle")
         listed = see.screen.query_one(Chats)
         assert listed.query_one(Input).value == "needle"
-        await see.until(lambda: "nee" in str(listed._entries[0].note), "what was found")
+        options = listed.query_one(OptionList)
+        await see.until(lambda: options.option_count == 1 and "needle" in str(options.options[0].prompt), "the hit")
         await see.pilot.press("enter", "enter")
         await until_shown(see, "one", "1", "needle", "2")
         await see.until(lambda: see.transcript.turns[2].has_focus, "the message")
