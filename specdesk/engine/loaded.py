@@ -64,6 +64,7 @@ class LoadedPair:
             options = options.cached(exact.settings)
         target = draft = measured = None
         self._experience = None
+        banned: tuple[int, ...] = ()
         with ExitStack() as models:
             loaded = _percent(settings.target, progress)
             target = models.enter_context(LlamaLM(settings.target, options, stop, progress=loaded))
@@ -71,7 +72,10 @@ class LoadedPair:
             speculates = settings.speculate and (exact is None or exact.width > 1)
             if loading.draft is not None and speculates and settings.asks_draft:
                 draft = models.enter_context(_draft(loading.draft, loading, stop, progress))
-                check_pair(target, draft)
+                verdict = check_pair(target, draft)
+                banned = verdict.banned
+                if banned:
+                    notify(f"{draft.weights.name}: {verdict.sentence.removeprefix('usable: ')}")
             if speculates and settings.measure:
                 progress("measuring what passes cost here")
                 measured = _costs(target, draft, profiles, notify)
@@ -85,6 +89,7 @@ class LoadedPair:
             measured,
             self._experience.acceptance if self._experience is not None else None,
             settings.chat_template,
+            banned,
         )
         for notice in _notices(settings, target.weights, draft.weights if draft else None):
             notify(notice)
@@ -141,9 +146,9 @@ class LoadedPair:
         """
         session = self._session
         prompt = session.chat_ids(messages)
-        if session.draft is None or len(prompt) + len(answer) > session.draft.n_ctx:
+        if session.proposer is None or len(prompt) + len(answer) > session.proposer.n_ctx:
             return None
-        return agreement(session.target, session.draft, prompt, answer, Law(sampling, answer_start=len(prompt)))
+        return agreement(session.target, session.proposer, prompt, answer, Law(sampling, answer_start=len(prompt)))
 
     @property
     def draft_record(self) -> Record | None:

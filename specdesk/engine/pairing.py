@@ -1,27 +1,25 @@
-"""May these two models speculate together?"""
+"""May these two loaded models speculate together?"""
 
 from __future__ import annotations
 
-from specdesk.core.vocabularies import first_difference
+from specdesk.core.pairing import Model, Verdict, judge
 from specdesk.engine.llama import LlamaLM
 from specdesk.errors import ModelError
 
 
-def check_pair(target: LlamaLM, draft: LlamaLM) -> None:
-    """Compare the two vocabularies token by token, padding left out.
+def check_pair(target: LlamaLM, draft: LlamaLM) -> Verdict:
+    """The verdict on a pair that may; its banned tokens are to be kept out of drafts.
 
-    Raises ModelError naming the first difference: a draft whose token 17 is another text than the target's proposes
-    nonsense at best, and a vocabulary's size says nothing about its texts.
+    Raises ModelError, naming what stands against it, for one that may not.
     """
-    ours, theirs = target.vocabulary, draft.vocabulary
-    if ours.kind != theirs.kind:
-        difference: str | None = (
-            f"tokenizers of different kinds ({theirs.kind} and {ours.kind} in llama.cpp's numbering)"
-        )
-    else:
-        difference = first_difference(ours, theirs)
-    if difference is not None:
+    verdict = judge(_described(target), _described(draft))
+    if not verdict.usable:
         raise ModelError(
-            f"{draft.path.name} cannot draft for {target.path.name}: {difference}",
+            f"{draft.path.name} cannot draft for {target.path.name}: {verdict.sentence.removeprefix('refused: ')}",
             "take a draft of the target's own family, or decode plainly without --draft",
         )
+    return verdict
+
+
+def _described(lm: LlamaLM) -> Model:
+    return Model(lm.vocabulary, chat_template=lm.weights.chat_template)

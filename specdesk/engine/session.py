@@ -18,8 +18,10 @@ from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, PromptTokens
+from specdesk.core.lm import LanguageModel
 from specdesk.core.lookahead import FixedLookahead, Lookahead
 from specdesk.core.names import DrafterName
+from specdesk.core.restricted import without
 from specdesk.core.rules import rule_of
 from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
@@ -42,15 +44,17 @@ class Session:
         measured: PairCosts | None = None,
         acceptance: Acceptance | None = None,
         template: str | None = None,
+        banned: Sequence[int] = (),
     ) -> None:
         """`widest` is the most tokens a target pass may have; None: no limit.
 
         `measured` is what passes cost; without it `UNMEASURED` tokens are drafted where as many as pay are wanted.
         `acceptance` is what earlier answers taught, and goes on learning. Whether the two may speculate together was
-        found out before (`check_pair`).
+        found out before (`check_pair`), and which tokens are `banned` from the draft model's proposals.
         """
         self.target = target
         self.draft = draft
+        self._proposer = None if draft is None else without(draft, banned, target.n_vocab)
         self._prompts = PromptWriter(target, template)
         self._stop = stop
         self._widest = widest
@@ -175,6 +179,11 @@ class Session:
             self._grammar = None
 
     @property
+    def proposer(self) -> LanguageModel | None:
+        """The draft model as it proposes: without the tokens that are banned."""
+        return self._proposer
+
+    @property
     def draft_record(self) -> Record | None:
         """How the draft model did, as far as it had a say in the last answer; None without a draft model."""
         return None if self._model is None else self._deciding.record(self._model.source)
@@ -192,7 +201,7 @@ class Session:
         self._acceptance = self._deciding = acceptance
         self._costs = None if self._measured is None else Costs(self._measured)
         self._suffix = SuffixDrafter()
-        self._model = None if self.draft is None else ModelDrafter(self.draft)
+        self._model = None if self._proposer is None else ModelDrafter(self._proposer)
 
     @property
     def _open_prompts(self) -> PromptWriter:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import llama_cpp
 
 _PIECE_BYTES = 256
 """Longer pieces exist but are rare; they are asked for again with the size llama.cpp names."""
+_SPECIAL: Final = (
+    llama_cpp.LLAMA_TOKEN_ATTR_CONTROL
+    | llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+    | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
+    | llama_cpp.LLAMA_TOKEN_ATTR_UNUSED
+)
 
 
 def has_vocabulary(model: Any) -> bool:
@@ -21,12 +27,12 @@ def has_vocabulary(model: Any) -> bool:
 class LlamaVocabulary:
     """The core's Vocabulary over llama.cpp's. Valid as long as its model is open."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, kind: str) -> None:
+        """`kind` is the tokenizer's name in the file."""
         self.native = llama_cpp.llama_model_get_vocab(model)
         """llama.cpp's own, for the rest of the engine."""
         self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(self.native)
-        self.kind = llama_cpp.llama_vocab_type(self.native)
-        """llama.cpp's number for the tokenizer's kind (SentencePiece, BPE, ...)."""
+        self.kind = kind
         self.bos = llama_cpp.llama_vocab_bos(self.native)
         self.eos = llama_cpp.llama_vocab_eos(self.native)
         self.adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self.native))
@@ -67,6 +73,10 @@ class LlamaVocabulary:
     def is_eog(self, token: int) -> bool:
         """Whether the token ends the answer."""
         return bool(llama_cpp.llama_vocab_is_eog(self.native, token))
+
+    def is_special(self, token: int) -> bool:
+        """Whether it stands for no text of its own."""
+        return bool(llama_cpp.llama_vocab_get_attr(self.native, token) & _SPECIAL)
 
     def _without_padding(self) -> int:
         n = self.n_tokens

@@ -56,7 +56,7 @@ class Weights:
         try:
             self.native = _load_model(path, n_gpu_layers, stop, progress, repack=repack)
             _check_generates_text(self.native, path)
-            self.vocabulary = LlamaVocabulary(self.native)
+            self.vocabulary = LlamaVocabulary(self.native, self.metadata("tokenizer.ggml.model") or "")
         except BaseException:
             self.close()
             raise

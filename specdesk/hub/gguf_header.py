@@ -14,7 +14,10 @@ from specdesk.hub.gguf_values import GgufValues, Kind, Value
 
 _F16_BYTES: Final = 2
 _MOST_ENTRIES: Final = 2**16
+_NORMAL: Final = 1
 _UNUSED: Final = 5
+_SPECIAL: Final = frozenset((2, 3, 4, _UNUSED))
+"""Unknown, control, user-defined, unused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Vocabulary:
     n_used: int
     """Without the padding at its end, as the engine counts."""
     sha256: str
-    """Of all their texts."""
+    """Of the tokenizer's kind and all their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +45,38 @@ class GgufHeader:
     n_parts: int
     """Files the model is split into."""
     vocabulary: Vocabulary | None
+    recurrent: bool
+    """Whether some layers keep a running state in the place of, or beside, keys and values."""
+    window: int
+    """Tokens that layers with a sliding window look back; 0 without such layers."""
+    n_experts: int
+    """Experts that each token chooses from; 0 for a dense model."""
+    active_part: float
+    """Of all weights in this file, those that one token is computed with."""
     licence: str = ""
     """As whoever made the file wrote it."""
 
 
 class FileVocabulary:
-    """The texts of a file's tokens, as core.vocabularies compares them."""
+    """A file's tokens, as core.pairing compares them."""
 
-    def __init__(self, texts: Sequence[bytes], types: Sequence[int]) -> None:
+    def __init__(
+        self,
+        texts: Sequence[bytes],
+        types: Sequence[int],
+        *,
+        kind: str = "",
+        bos: int | None = None,
+        eos: int | None = None,
+        adds_bos: bool | None = None,
+    ) -> None:
+        self.kind = kind
+        self.bos = bos
+        self.eos = eos
+        self.adds_bos = adds_bos
         self._texts = texts
-        self.n_used = len(texts)
+        self._types = types
+        self.n_tokens = self.n_used = len(texts)
         while 1 < self.n_used <= len(types) and types[self.n_used - 1] == _UNUSED:
             self.n_used -= 1
 
@@ -59,11 +84,15 @@ class FileVocabulary:
         """The entry of a token."""
         return self._texts[token]
 
+    def is_special(self, token: int) -> bool:
+        """Whether it stands for no text of its own, as far as the file says."""
+        return (self._types[token] if token < len(self._types) else _NORMAL) in _SPECIAL
+
     @property
     def identity(self) -> Vocabulary:
         """What tells it from others."""
         texts = self._texts[: self.n_used]
-        digest = hashlib.sha256(",".join(str(len(text)) for text in texts).encode())
+        digest = hashlib.sha256(self.kind.encode() + b"\0" + ",".join(str(len(text)) for text in texts).encode())
         digest.update(b"".join(texts))
         return Vocabulary(self.n_used, digest.hexdigest())
 
@@ -82,12 +111,17 @@ def read_header(path: Path) -> GgufHeader:
         n_parts=metadata.number("split.count", 1) or 1,
         vocabulary=metadata.vocabulary.identity if metadata.tokens else None,
         licence=metadata.text("general.license"),
+        recurrent=any(key.startswith(_recurrent_keys(architecture)) for key in metadata.values),
+        window=metadata.number(f"{architecture}.attention.sliding_window"),
+        n_experts=metadata.number(f"{architecture}.expert_count"),
+        active_part=_active_part(metadata, architecture),
     )
 
 
-def read_vocabulary(path: Path) -> FileVocabulary:
-    """The texts of all tokens. Raises ModelError as `read_header` does."""
-    return _read(path).vocabulary
+def read_tokens(path: Path) -> tuple[FileVocabulary, str | None]:
+    """All tokens, and the chat template. Raises ModelError as `read_header` does."""
+    metadata = _read(path)
+    return metadata.vocabulary, metadata.text("tokenizer.chat_template") or None
 
 
 @dataclass(slots=True)
@@ -97,6 +131,8 @@ class _Metadata:
     values: dict[str, Value] = field(default_factory=dict)
     tokens: list[bytes] = field(default_factory=list)
     types: list[int] = field(default_factory=list)
+    n_weights: int = 0
+    n_expert_weights: int = 0
 
     def text(self, key: str) -> str:
         value = self.values.get(key, "")
@@ -108,7 +144,19 @@ class _Metadata:
 
     @property
     def vocabulary(self) -> FileVocabulary:
-        return FileVocabulary(self.tokens, self.types)
+        def known(key: str) -> int | None:
+            value = self.values.get(f"tokenizer.ggml.{key}")
+            return value if isinstance(value, int) else None
+
+        adds_bos = known("add_bos_token")
+        return FileVocabulary(
+            self.tokens,
+            self.types,
+            kind=self.text("tokenizer.ggml.model"),
+            bos=known("bos_token_id"),
+            eos=known("eos_token_id"),
+            adds_bos=None if adds_bos is None else bool(adds_bos),
+        )
 
 
 def _read(path: Path) -> _Metadata:
@@ -135,6 +183,12 @@ def _entries(values: GgufValues) -> _Metadata:
             metadata.values[key] = values.number(kind)
         else:
             _array(metadata, key, values)
+    if values.n_tensors > _MOST_ENTRIES:
+        raise values.damaged(f"it claims to hold {values.n_tensors:,} tensors")
+    for _ in range(values.n_tensors):
+        name, n_weights = values.tensor()
+        metadata.n_weights += n_weights
+        metadata.n_expert_weights += n_weights if "_exps." in name else 0
     return metadata
 
 
@@ -149,6 +203,19 @@ def _array(metadata: _Metadata, key: str, values: GgufValues) -> None:
         metadata.values[f"{key}.summed"] = True
     else:
         values.skip_items(kind, n)
+
+
+def _recurrent_keys(architecture: str) -> tuple[str, ...]:
+    """How the keys begin that only models with a running state have: Mamba and its hybrids, RWKV, LFM2."""
+    return tuple(f"{architecture}.{name}" for name in ("ssm.", "wkv.", "shortconv."))
+
+
+def _active_part(metadata: _Metadata, architecture: str) -> float:
+    n_experts, n_used = (metadata.number(f"{architecture}.expert_{name}") for name in ("count", "used_count"))
+    if not n_experts or not metadata.n_weights:
+        return 1.0
+    idle = metadata.n_expert_weights * (1 - min(n_used, n_experts) / n_experts)
+    return 1 - idle / metadata.n_weights
 
 
 def _kv_bytes_per_token(metadata: _Metadata, architecture: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from enum import IntEnum
@@ -48,6 +49,7 @@ _FORMATS: Final = {
 }
 _AHEAD: Final = 2**16
 """Bytes that are read at a time, at least."""
+_MOST_DIMENSIONS: Final = 8
 _LENGTH: Final = struct.Struct("<Q")
 
 
@@ -62,6 +64,8 @@ class GgufValues:
         self._left = min(os.fstat(file.fileno()).st_size, _MOST_BYTES)
         self._buffer = b""
         self._at = 0
+        self.n_tensors = 0
+        """How many are described behind the entries, as far as the file has been read."""
 
     def begin(self) -> int:
         """How many entries follow. Raises ModelError for what is no GGUF file, or one that llama.cpp would not read."""
@@ -73,7 +77,7 @@ class GgufValues:
             raise ModelError("it is a big-endian GGUF file, which cannot be loaded on this machine")
         if version < 2:
             raise ModelError(f"it is of GGUF version {version}, which llama.cpp no longer reads")
-        self.take(8)  # the number of tensors
+        self.n_tensors = self.length()
         return self.length()
 
     def take(self, n_bytes: int) -> bytes:
@@ -90,6 +94,16 @@ class GgufValues:
     def text(self) -> str:
         """A string; bytes that are no UTF-8 are replaced."""
         return self.take(self.length()).decode("utf-8", errors="replace")
+
+    def tensor(self) -> tuple[str, int]:
+        """Name and number of weights of the next tensor, which stand behind the entries."""
+        name = self.text()
+        n_dimensions = int.from_bytes(self.take(4), "little")
+        if n_dimensions > _MOST_DIMENSIONS:
+            raise self.damaged(f"a tensor in it has {n_dimensions:,} dimensions")
+        n_weights = math.prod(self.numbers(Kind.UINT64, n_dimensions))
+        self.take(12)  # its type, and where it is
+        return name, n_weights
 
     def kind(self) -> Kind:
         """How the next value is stored."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from specdesk.core.interrupted import Interrupted
-from specdesk.core.vocabularies import first_difference
+from specdesk.core.pairing import Model, Verdict, judge
 from specdesk.errors import ModelError, StorageError
 from specdesk.hub.added import added_paths
-from specdesk.hub.gguf_header import GgufHeader, read_header, read_vocabulary
+from specdesk.hub.gguf_header import GgufHeader, read_header, read_tokens
 from specdesk.hub.header_cache import HeaderCache, State
 from specdesk.hub.model_files import Found, at, below, single
 from specdesk.hub.split import part_of, parts_beside
@@ -64,13 +64,35 @@ class LocalModel:
         return self.size_bytes + (0 if self.header is None else n_ctx * self.header.kv_bytes_per_token)
 
 
-def difference(target: LocalModel, draft: LocalModel) -> str:
-    """The first token that is not the same in both, in words; or why that cannot be told."""
+def verdict(target: LocalModel, draft: LocalModel) -> Verdict:
+    """Whether they may speculate together, by what their files say; that a file cannot be read is a refusal too.
+
+    The engine judges again, by the same rules, when it loads them.
+    """
     try:
-        found = first_difference(read_vocabulary(target.path), read_vocabulary(draft.path))
+        return judge(_described(target), _described(draft))
     except ModelError as error:
-        return error.message
-    return found or "no token differs; one of the files has changed"
+        return Verdict(usable=False, sentence=f"refused: {error.message}")
+
+
+def _described(model: LocalModel) -> Model:
+    if model.problem:
+        raise ModelError(f"{model.file_name} cannot be loaded: {model.problem}")
+    try:
+        vocabulary, chat_template = read_tokens(model.path)
+    except ModelError as error:
+        raise ModelError(f"{model.file_name}: {error.message}") from error
+    header = model.header
+    if header is None:
+        return Model(vocabulary, chat_template)
+    return Model(
+        vocabulary,
+        chat_template,
+        # As llama.cpp keeps such states: without the earlier ones. Loading tries it.
+        most_cut=0 if header.recurrent else None,
+        active=model.size_bytes * header.active_part,
+        n_experts=header.n_experts,
+    )
 
 
 def library_here(files: Sequence[Path] = ()) -> Library:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from specdesk.core.events import Event
+from specdesk.core.pairing import Verdict
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import EngineDiedError, SpecdeskError
 from specdesk.hub.local_models import LocalModel
@@ -102,9 +103,9 @@ class ModelsFound(Message):
 
 
 @dataclass
-class VocabulariesPart(Message):
-    """Where the vocabularies of two models part, in words."""
+class PairJudged(Message):
+    """Whether two models may speculate together."""
 
     target: LocalModel
     draft: LocalModel
-    difference: str
+    verdict: Verdict

@@ -35,7 +35,7 @@ def vocabulary(real_pair: tuple[Path, Path]) -> Iterator[LlamaVocabulary]:
     params = llama_cpp.llama_model_default_params()
     params.vocab_only = True
     model = llama_cpp.llama_model_load_from_file(os.fsencode(real_pair[1]), params)
-    yield LlamaVocabulary(model)
+    yield LlamaVocabulary(model, "gpt2")
     llama_cpp.llama_model_free(model)
 
 

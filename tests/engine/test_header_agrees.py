@@ -10,17 +10,17 @@ from gguf import TokenType
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.pairing import check_pair
 from specdesk.errors import ModelError
-from specdesk.hub.local_models import Library, difference
+from specdesk.hub.local_models import Library, verdict
 from tests.engine.conftest import OpenLM, WriteModel
-from tests.tiny.gguf_models import BYTES, DRAFT, TARGET, TinyVocabulary
+from tests.tiny.gguf_models import BYTES, CHAT, DRAFT, RWKV, TARGET, TinyVocabulary
 
 
-def refusal(target: LlamaLM, draft: LlamaLM) -> str | None:
+def found(target: LlamaLM, draft: LlamaLM) -> str:
+    """What the engine says, without the models' names."""
     try:
-        check_pair(target, draft)
+        return check_pair(target, draft).sentence
     except ModelError as error:
-        return error.message
-    return None
+        return f"refused: {error.message.split(': ', 1)[1]}"
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,27 @@ def refusal(target: LlamaLM, draft: LlamaLM) -> str | None:
         (BYTES, BYTES.swapped(100, 101)),
         (BYTES, BYTES.with_tokens(["té"], TokenType.NORMAL)),
         (BYTES.padded(2).with_tokens(["tea"], TokenType.NORMAL), BYTES.padded(3)),
+        (CHAT, BYTES.with_tokens(["<a>", "<b>"], TokenType.CONTROL)),
+        (CHAT, BYTES.padded(2)),
+        (CHAT, BYTES),
+        (BYTES.with_tokens(["<a>"], TokenType.USER_DEFINED), CHAT),
+        (BYTES, RWKV),
     ],
-    ids=["equal", "target padded", "draft padded", "swapped", "one more", "padding inside"],
+    ids=[
+        "equal",
+        "target padded",
+        "draft padded",
+        "swapped",
+        "one more",
+        "padding inside",
+        "other control tokens",
+        "control tokens in padding",
+        "no row",
+        "one more special",
+        "another kind",
+    ],
 )
-def test_both_accept_or_name_the_same_token(
+def test_both_say_the_same(
     write_model: WriteModel, open_lm: OpenLM, target: TinyVocabulary, draft: TinyVocabulary
 ) -> None:
     paths = (
@@ -45,7 +62,8 @@ def test_both_accept_or_name_the_same_token(
     one, other = Library(paths[0].parent / "none", paths).models()
     assert one.header is not None
     assert other.header is not None
-    refused = refusal(open_lm(paths[0]), open_lm(paths[1]))
-    assert (refused is None) == (one.header.vocabulary == other.header.vocabulary)
-    if refused is not None:
-        assert refused.endswith(difference(one, other))
+    judged = verdict(one, other)
+    assert found(open_lm(paths[0]), open_lm(paths[1])) == judged.sentence
+    if one.header.vocabulary == other.header.vocabulary:
+        assert judged.usable
+        assert judged.banned == ()

@@ -19,7 +19,9 @@ from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Draw
 from specdesk.core.events import Step
+from specdesk.core.lm import LanguageModel
 from specdesk.core.names import RuleName
+from specdesk.core.restricted import without
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken, TargetAt, Verdict, rejection
 from specdesk.core.warp import Distribution, warp
@@ -43,25 +45,28 @@ SAFE_GAP = 0.05
 class PValue(Protocol):
     """Of n samples decoded with lookahead k."""
 
-    def __call__(self, k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION) -> float: ...
+    def __call__(
+        self, k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION, banned: Sequence[int] = ()
+    ) -> float: ...
 
 
 @pytest.fixture
 def p_value(tiny_pair: TinyPair, open_lm: OpenLM) -> PValue:
-    target, draft = open_lm(tiny_pair.target), open_lm(tiny_pair.draft)
+    target, whole = open_lm(tiny_pair.target), open_lm(tiny_pair.draft)
     prompt = [1, *target.vocabulary.tokenize(PROMPT)]
     law = joint_law(target, prompt)
     assert len(law) == 3**LENGTH
     # The limit lies so far behind the tokens that count that it shortens no draft before them.
     task = Task(prompt, SAMPLING, max_tokens=LENGTH + 8)
 
-    def sample(k: int, rng: np.random.Generator, rule: RuleName) -> tuple[int, ...]:
+    def sample(k: int, rng: np.random.Generator, rule: RuleName, draft: LanguageModel) -> tuple[int, ...]:
         stream = events(task, target, draft, k, seed=rng, vocabulary=target.vocabulary, rule=rule)
         return tuple(islice((t.id for event in stream if isinstance(event, Step) for t in event.tokens), LENGTH))
 
-    def of(k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION) -> float:
+    def of(k: int, *, n: int = N, rule: RuleName = RuleName.REJECTION, banned: Sequence[int] = ()) -> float:
         rng = np.random.default_rng(2211)
-        return joint_law_p_value([sample(k, rng, rule) for _ in range(n)], law)
+        draft = without(whole, banned, target.n_vocab)
+        return joint_law_p_value([sample(k, rng, rule, draft) for _ in range(n)], law)
 
     return of
 
@@ -104,6 +109,17 @@ def reheated(distribution: Distribution, factor: float) -> Distribution:
 )
 def test_three_tokens_follow_the_target(p_value: PValue, rule: RuleName, k: int) -> None:
     assert p_value(k, rule=rule) > ALARM
+
+
+def test_three_tokens_follow_the_target_where_the_draft_may_not_propose_its_favourites(
+    p_value: PValue, tiny_pair: TinyPair, open_lm: OpenLM
+) -> None:
+    """Of the three tokens that the target may write first, one is banned, and then two."""
+    lm = open_lm(tiny_pair.target)
+    ids = [1, *lm.vocabulary.tokenize(PROMPT)]
+    first, second, _third = (int(token) for token in warp(lm.extend(ids, 1)[0], SAMPLING).ids)
+    for banned in ([first], [first, second]):
+        assert p_value(4, rule=RuleName.BLOCK, banned=banned) > ALARM
 
 
 class TestFaultsAreCaught:

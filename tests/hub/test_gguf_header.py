@@ -11,7 +11,7 @@ from gguf import LlamaFileType
 
 from specdesk.errors import ModelError
 from specdesk.hub.file_types import FILE_TYPES
-from specdesk.hub.gguf_header import read_header, read_vocabulary
+from specdesk.hub.gguf_header import read_header, read_tokens
 from specdesk.hub.gguf_values import _AHEAD
 from tests.tiny.gguf_stubs import WORDS, write_stub
 
@@ -73,9 +73,10 @@ def test_a_long_vocabulary_is_read_across_the_blocks_of_the_file(tmp_path: Path)
     words = [f"{'x' * (i % 50)}{i}" for i in range(9000)]
     words[4000] = "long" * _AHEAD
     path = write_stub(tmp_path / "a.gguf", words=words)
-    vocabulary = read_vocabulary(path)
+    vocabulary, template = read_tokens(path)
     assert [vocabulary.text(i).decode() for i in range(vocabulary.n_used)] == words
     assert read_header(path).quantization == "Q4_K_M", "and what stands behind it"
+    assert template == "{{ messages }}"
 
 
 def test_every_way_to_be_cut_off_is_said(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.hub.gguf_header import GgufHeader, read_header
-from specdesk.hub.local_models import Library, LocalModel, difference
+from specdesk.hub.local_models import Library, LocalModel, verdict
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 
 
@@ -135,14 +135,25 @@ def test_looking_can_be_stopped(tmp_path: Path) -> None:
         next(models)
 
 
-def test_the_first_token_that_differs_is_named(tmp_path: Path) -> None:
+def test_a_pair_is_judged_by_what_its_files_say(tmp_path: Path) -> None:
     write_stub(tmp_path / "target.gguf")
     write_stub(tmp_path / "draft.gguf", words=[*WORDS[:4], "[/b]", "c"])
+    write_stub(tmp_path / "padded.gguf", n_padding=3)
     models = found(tmp_path)
-    said = difference(models["target.gguf"], models["draft.gguf"])
-    assert said == "token 4 is '[/b]' in the draft and 'b' in the target"
-    models["draft.gguf"].path.unlink()
-    assert difference(models["target.gguf"], models["draft.gguf"]) == "there is no such file"
+    target, draft, padded = models["target.gguf"], models["draft.gguf"], models["padded.gguf"]
+    assert verdict(target, draft).sentence == "refused: token 4 is '[/b]' in the draft and 'b' in the target"
+    assert verdict(target, padded).sentence == "usable: all 6 tokens are the same but for padding"
+    draft.path.unlink()
+    assert verdict(target, draft).sentence == "refused: draft.gguf: there is no such file"
+
+
+def test_what_cannot_be_loaded_cannot_draft(tmp_path: Path) -> None:
+    write_stub(tmp_path / "target.gguf")
+    write_stub(tmp_path / "mmproj.gguf", architecture="clip", purpose="mmproj", words=[])
+    models = found(tmp_path)
+    assert verdict(models["target.gguf"], models["mmproj.gguf"]).sentence == (
+        "refused: mmproj.gguf cannot be loaded: it is no language model but what goes with one (mmproj)"
+    )
 
 
 def test_memory_is_weights_and_cache(tmp_path: Path) -> None:

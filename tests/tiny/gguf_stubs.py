@@ -16,6 +16,7 @@ def write_stub(
     name: str = "Stub",
     *,
     words: Sequence[str] = WORDS,
+    special: Sequence[str] = (),
     n_padding: int = 0,
     architecture: str = "llama",
     purpose: str | None = "model",
@@ -46,8 +47,9 @@ def write_stub(
         writer.add_uint16("split.count", n_parts)
     if words:
         writer.add_tokenizer_model("gpt2")
-        writer.add_token_list([*words, *(f"[PAD{i}]" for i in range(n_padding))])
-        writer.add_token_types([TokenType.NORMAL] * len(words) + [TokenType.UNUSED] * n_padding)
+        writer.add_token_list([*words, *special, *(f"[PAD{i}]" for i in range(n_padding))])
+        kinds = [TokenType.NORMAL] * len(words) + [TokenType.CONTROL] * len(special)
+        writer.add_token_types(kinds + [TokenType.UNUSED] * n_padding)
         writer.add_token_merges(["a b", "b c"])
     writer.add_chat_template("{{ messages }}")
     writer.add_file_type(file_type)  # llama.cpp's quantizer writes it last

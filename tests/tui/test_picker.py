@@ -88,7 +88,7 @@ async def test_a_target_is_loaded_with_a_draft_or_alone(store: ChatStore, folder
         await see.press("enter")
         await see.says("A draft for The Target", "no draft model")
         await see.point_at(key(draft))
-        await see.says("the same vocabulary; it is no smaller than the target")
+        await see.says("the same vocabulary; the draft is no smaller than the target")
         await see.press("enter")
         await see.until(lambda: len(chat.loads) == 2, "the load")
         await see.until_state(State.READY)
@@ -144,6 +144,22 @@ async def test_a_draft_with_other_tokens_is_refused_by_its_first_one(store: Chat
         await see.press("escape", "escape")
         await see.until_state(State.READY)
     assert chat.loads == [of_pair(SMALL)]
+
+
+async def test_a_draft_with_other_special_tokens_may_be_taken(store: ChatStore, folder: Path) -> None:
+    target = write_stub(folder / "t.gguf", "The Target", special=("<|im_end|>",))
+    draft = write_stub(folder / "d.gguf", "The Draft", special=("<|eot|>",))
+    chat = ModelsChat(store)
+    async with picking(chat) as see:
+        await see.point_at(key(target))
+        await see.press("enter")
+        await see.says("A draft for The Target", "The Draft")
+        await see.until(lambda: "Cannot draft for it" not in see.text, "the verdict")
+        await see.point_at(key(draft))
+        await see.says("one special token differs and is never drafted: token 6")
+        await see.press("enter")
+        await see.until(lambda: len(chat.loads) == 2, "the load")
+    assert chat.loads[1] == Chosen(None, target, draft)
 
 
 async def test_a_failed_load_says_why_and_lets_one_choose_again(store: ChatStore, folder: Path) -> None:

@@ -12,6 +12,7 @@ from specdesk.core.answer import Answer
 from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
+from specdesk.core.restricted import without
 from specdesk.core.sampling import Sampling
 from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.calibrate import measure
@@ -100,8 +101,8 @@ class TargetTrial:
             LlamaLM(self._path, self._options, self._stop, self._weights) as target,
             LlamaLM(path, options, self._stop) as draft,
         ):
-            check_pair(target, draft)
-            return [agreement(target, draft, sample.prompt, sample.answer, _LAW) for sample in samples]
+            proposer = without(draft, check_pair(target, draft).banned, target.n_vocab)
+            return [agreement(target, proposer, sample.prompt, sample.answer, _LAW) for sample in samples]
 
     def close(self) -> None:
         """Free the model."""

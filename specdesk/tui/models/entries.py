@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from rich.filesize import decimal
 
+from specdesk.core.pairing import Verdict, size_note
 from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, Pair
 from specdesk.hub.chosen import Chosen, of_pair
 from specdesk.hub.fit import Fit, fit
@@ -15,9 +15,6 @@ from specdesk.hub.local_models import LocalModel
 from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
 from specdesk.tui.file_names import with_tilde
 from specdesk.tui.models.fetch_words import memory
-
-_THIN: Final = 3.0
-"""A target smaller than so many drafts gains little: every draft token costs too much of a target pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +122,15 @@ def no_draft_entry(target: LocalModel, machine: Machine) -> Entry:
     )
 
 
-def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, difference: str | None) -> Entry:
-    """A model of this disk as a draft for the target; `difference` is where their vocabularies part, if it is known."""
+def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, verdict: Verdict | None) -> Entry:
+    """A model of this disk as a draft for the target; `verdict` is None as long as they have not been compared."""
     needed = target.memory_bytes(machine.n_ctx) + draft.memory_bytes(machine.n_ctx) + BUFFER_BYTES
-    verdict = "the same vocabulary; " + ratio(target.size_bytes, draft.size_bytes)
+    said = "the same vocabulary" if verdict is None else verdict.sentence.removeprefix("usable: ")
+    said += f"; {size_note(_active_bytes(target), _active_bytes(draft))}"
     refusal = ""
-    if not may_draft(target, draft):
-        verdict = difference or "another vocabulary; the first token that differs is looked for …"
-        refusal = f"{draft.file_name} cannot draft for {target.file_name}: {verdict}"
+    if not may_draft(target, draft, verdict):
+        reason = "the two vocabularies are being compared …" if verdict is None else verdict.sentence
+        refusal = f"{draft.file_name} cannot draft for {target.file_name}: {reason.removeprefix('refused: ')}"
     return Entry(
         key=f"file {draft.path}",
         name=_named(draft),
@@ -140,32 +138,39 @@ def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, differe
         memory=decimal(needed),
         fit=fit(needed, machine.free_bytes),
         details=_lines(
-            refusal or verdict,
+            refusal or said,
             _facts(draft),
             "" if refusal else memory(needed, machine.free_bytes, machine.n_ctx),
             with_tilde(draft.path),
         ),
         chosen=None if refusal else Chosen(None, target.path, draft.path),
         model=draft,
-        why=f"another vocabulary{_n_tokens(draft)}" if refusal else "",
+        why=_why(target, draft) if refusal else "",
         refusal=refusal,
     )
 
 
-def may_draft(target: LocalModel, draft: LocalModel) -> bool:
-    """Whether the headers say that both know the same tokens. The engine compares again, and more, when it loads."""
-    return (
-        target.header is not None and draft.header is not None and target.header.vocabulary == draft.header.vocabulary
-    )
+def may_draft(target: LocalModel, draft: LocalModel, verdict: Verdict | None) -> bool | None:
+    """Whether it may, by the verdict or else by the headers; None where they do not tell.
+
+    The engine judges again when it loads them.
+    """
+    if verdict is not None:
+        return verdict.usable
+    if target.header is None or draft.header is None or target.header.recurrent or draft.header.recurrent:
+        return None
+    return True if target.header.vocabulary == draft.header.vocabulary else None
 
 
-def ratio(target_bytes: int, draft_bytes: int) -> str:
-    """What the sizes of the two files promise."""
-    times = target_bytes / max(1, draft_bytes)
-    if round(times, 1) <= 1:
-        return "it is no smaller than the target, so drafting with it cannot save time"
-    words = f"the target is {times:.1f} times as large"
-    return f"{words}, so gains are small" if times < _THIN else words
+def _why(target: LocalModel, draft: LocalModel) -> str:
+    """In short, why it may not."""
+    if target.header is None or draft.header is None or target.header.vocabulary != draft.header.vocabulary:
+        return f"another vocabulary{_n_tokens(draft)}"
+    return "a running state cannot be cut back"
+
+
+def _active_bytes(model: LocalModel) -> float:
+    return model.size_bytes * (1.0 if model.header is None else model.header.active_part)
 
 
 def _named(model: LocalModel) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 from rich.filesize import decimal
 
+from specdesk.core.pairing import Verdict
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.chosen import Chosen
@@ -42,7 +42,7 @@ class Menu:
         self.running = running
         self._machine = machine
         self._models: list[LocalModel] = []
-        self._differences: dict[tuple[Path, Path], str] = {}
+        self._verdicts: dict[tuple[LocalModel, LocalModel], Verdict] = {}
 
         def entry_of(pair: Pair) -> Entry:
             return pair_entry(pair, machine, running=running, may_fetch=may_fetch, tuned=tuned)
@@ -58,13 +58,14 @@ class Menu:
         """These were found."""
         self._models += models
 
-    def know(self, target: LocalModel, draft: LocalModel, difference: str) -> None:
-        """Where the vocabularies of these two part."""
-        self._differences[target.path, draft.path] = difference
+    def know(self, target: LocalModel, draft: LocalModel, verdict: Verdict) -> None:
+        """Whether these two may speculate together, as their files are now."""
+        self._verdicts[target, draft] = verdict
 
-    def is_known(self, target: LocalModel, draft: LocalModel) -> bool:
-        """Whether that is known."""
-        return (target.path, draft.path) in self._differences
+    def unjudged(self, target: LocalModel) -> list[LocalModel]:
+        """The models that may or may not draft for the target, which their headers alone do not tell."""
+        usable = (model for model in self._models if not model.problem)
+        return [model for model in usable if may_draft(target, model, self._verdicts.get((target, model))) is None]
 
     def targets(self) -> list[Section]:
         """Pairs, then single models."""
@@ -79,18 +80,15 @@ class Menu:
     def drafts(self, target: LocalModel) -> list[Section]:
         """Drafts for a target, the smallest first."""
         usable = sorted((model for model in self._models if not model.problem), key=lambda model: model.size_bytes)
-        fitting = [model for model in usable if may_draft(target, model)]
-        others = [model for model in usable if not may_draft(target, model)]
+        fitting = [model for model in usable if may_draft(target, model, self._verdicts.get((target, model)))]
+        others = [model for model in usable if model not in fitting]
         return _filled(
             Section("Drafts", [no_draft_entry(target, self._machine), *self._as_drafts(target, fitting)]),
             Section("Cannot draft for it", self._as_drafts(target, others)),
         )
 
     def _as_drafts(self, target: LocalModel, drafts: Sequence[LocalModel]) -> list[Entry]:
-        return [
-            draft_entry(target, draft, self._machine, self._differences.get((target.path, draft.path)))
-            for draft in drafts
-        ]
+        return [draft_entry(target, draft, self._machine, self._verdicts.get((target, draft))) for draft in drafts]
 
 
 def matching(sections: Iterable[Section], text: str) -> list[Section]:

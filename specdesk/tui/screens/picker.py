@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual import on, work
@@ -16,11 +17,11 @@ from textual.worker import get_current_worker
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import SpecdeskError
 from specdesk.hub.chosen import Chosen
-from specdesk.hub.local_models import Library, LocalModel, difference
+from specdesk.hub.local_models import Library, LocalModel, verdict
 from specdesk.tokenview import visible
 from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP
-from specdesk.tui.messages import ModelsFound, VocabulariesPart
+from specdesk.tui.messages import ModelsFound, PairJudged
 from specdesk.tui.models.entries import Entry
 from specdesk.tui.models.menu import Menu, key_of, matching
 from specdesk.tui.widgets.key_line import KeyLine
@@ -93,9 +94,13 @@ class PickerScreen(ModalScreen[Chosen | None]):
             return
         self.post_message(ModelsFound(tuple(found), done=True))
 
-    @work(thread=True, group="difference", exclusive=True)
-    def _part(self, target: LocalModel, draft: LocalModel) -> None:
-        self.post_message(VocabulariesPart(target, draft, difference(target, draft)))
+    @work(thread=True, group="judge", exclusive=True)
+    def _judge(self, target: LocalModel, drafts: Sequence[LocalModel]) -> None:
+        cancelled = get_current_worker().cancelled_event
+        for draft in drafts:
+            if cancelled.is_set():
+                return
+            self.post_message(PairJudged(target, draft, verdict(target, draft)))
 
     def on_models_found(self, message: ModelsFound) -> None:
         """List them too."""
@@ -104,11 +109,12 @@ class PickerScreen(ModalScreen[Chosen | None]):
         self._n_found += len(message.models)
         self.query_one(ModelList).border_subtitle = "" if message.done else f"looking … {self._n_found} files"
         self._show()
+        self._judge_drafts()
 
-    def on_vocabularies_part(self, message: VocabulariesPart) -> None:
+    def on_pair_judged(self, message: PairJudged) -> None:
         """Say it."""
         message.stop()
-        self._menu.know(message.target, message.draft, message.difference)
+        self._menu.know(message.target, message.draft, message.verdict)
         self._show()
         refused = self.query_one(ModelList).entry(self._refused)
         if refused is not None and self._target is message.target:
@@ -142,9 +148,6 @@ class PickerScreen(ModalScreen[Chosen | None]):
         if entry is None:
             return
         self.query_one("#details", Static).update(visible(entry.details))
-        target, draft = self._target, entry.model
-        if target is not None and draft is not None and entry.refusal and not self._menu.is_known(target, draft):
-            self._part(target, draft)
 
     def action_point(self, where: str) -> None:
         """Move in the list, while the filter keeps the focus."""
@@ -177,6 +180,11 @@ class PickerScreen(ModalScreen[Chosen | None]):
             self._say_failure("")
             self.query_one(Input).clear()
             self._show()
+            self._judge_drafts()
+
+    def _judge_drafts(self) -> None:
+        if self._target is not None and (drafts := self._menu.unjudged(self._target)):
+            self._judge(self._target, drafts)
 
     # --- showing
 
