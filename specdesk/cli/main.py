@@ -16,6 +16,7 @@ from specdesk.cli.chats import chats_app
 from specdesk.cli.console import give_up_stdout, mend_streams, say
 from specdesk.cli.download import download
 from specdesk.cli.models_app import models_app
+from specdesk.cli.pair import pair
 from specdesk.cli.prove import prove
 from specdesk.cli.run import run
 from specdesk.cli.tune import tune
@@ -56,6 +57,7 @@ def build_app() -> typer.Typer:
     app.add_typer(chats_app(), name="chats")
     app.command()(download)
     app.add_typer(models_app(), name="models")
+    app.command()(pair)
     app.command()(prove)
     app.command()(bench)
     app.command()(tune)

@@ -100,6 +100,11 @@ def library_here(files: Sequence[Path] = ()) -> Library:
     return Library(models_dir(), files, added=added_paths, headers=HeaderCache(headers_file()))
 
 
+def look_at(path: Path) -> LocalModel:
+    """The model that a file holds, or what is wrong with it."""
+    return Library(path.parent).model(single(path))
+
+
 class Library:
     """Everything below a folder, single files, and what was added."""
 
@@ -134,25 +139,12 @@ class Library:
                 place = os.path.realpath(found.path)
                 if place not in seen:
                     seen.add(place)
-                    yield self._model(found, added)
+                    yield self.model(found, added)
         finally:
             self._headers.save()  # also what was read until it was stopped
 
-    def _found(self) -> Iterator[tuple[Found, Path | None]]:
-        for path in self._files:
-            yield single(path), None
-        for found in below(self._folder):
-            yield found, None
-        try:
-            added = self._added()
-        except StorageError as error:
-            yield Found(added_file(), problem=str(error)), None
-            return
-        for place in added:
-            for found in at(place):
-                yield found, place
-
-    def _model(self, found: Found, added: Path | None) -> LocalModel:
+    def model(self, found: Found, added: Path | None = None) -> LocalModel:
+        """The model of one file, which came with `added`, or what is wrong with it."""
         known = partial(LocalModel, found.path, called=found.called, added=added)
         if found.problem:
             return known(0, None, found.problem)
@@ -172,6 +164,20 @@ class Library:
         except OSError as error:
             return known(state.st_size, header, f"a part of it cannot be read: {error.strerror}", beside)
         return known(size_bytes, header, incomplete or problem, beside)
+
+    def _found(self) -> Iterator[tuple[Found, Path | None]]:
+        for path in self._files:
+            yield single(path), None
+        for found in below(self._folder):
+            yield found, None
+        try:
+            added = self._added()
+        except StorageError as error:
+            yield Found(added_file(), problem=str(error)), None
+            return
+        for place in added:
+            for found in at(place):
+                yield found, place
 
     def _header(self, path: Path, state: State) -> GgufHeader:
         header = self._headers.get(path, state)

@@ -22,14 +22,16 @@ def test_version() -> None:
     assert specdesk("--version").stdout.strip() == f"specdesk {__version__}"
 
 
-@pytest.mark.parametrize("args", [[], ["run"], ["chat"], ["chats"], ["download"], ["tune"]])
+@pytest.mark.parametrize("args", [[], ["run"], ["chat"], ["chats"], ["download"], ["pair"], ["tune"]])
 def test_help_is_there_and_says_what_it_does(args: list[str]) -> None:
     done = specdesk(*args, "--help")
     assert done.returncode == 0
     assert "Usage: specdesk" in done.stdout
 
 
-@pytest.mark.parametrize("args", [[], ["run"], ["chat"], ["chats"], ["chats", "export"], ["download"], ["tune"]])
+@pytest.mark.parametrize(
+    "args", [[], ["run"], ["chat"], ["chats"], ["chats", "export"], ["download"], ["pair"], ["tune"]]
+)
 def test_help_loads_nothing_heavy(args: list[str]) -> None:
     code = f"""
 import sys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from specdesk.errors import ModelError
 from specdesk.hub.file_types import FILE_TYPES
 from specdesk.hub.gguf_header import read_header, read_tokens
 from specdesk.hub.gguf_values import _AHEAD
+from tests.tiny import gguf_models
 from tests.tiny.gguf_stubs import WORDS, write_stub
 
 
@@ -131,3 +133,22 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     assert refusal(tmp_path / "pipe.gguf") == "it is no regular file"
     assert refusal(tmp_path) == "it is no regular file"
     assert refusal(tmp_path / "gone.gguf") == "there is no such file"
+
+
+def test_experts_count_as_far_as_a_token_uses_them(tmp_path: Path) -> None:
+    """Of the tiny model's weights, those of two of its four experts lie idle."""
+    header = read_header(gguf_models.write(tmp_path / "moe.gguf", replace(gguf_models.TARGET, n_experts=4)))
+    assert header.n_experts == 4
+    experts = gguf_models.N_LAYER * 4 * 3 * gguf_models.N_EMBD * gguf_models.N_FF
+    total = sum(weights.size for weights in gguf_models.tensors(replace(gguf_models.TARGET, n_experts=4)).values())
+    assert header.active_part == pytest.approx(1 - experts / 2 / total)
+    dense = read_header(gguf_models.write(tmp_path / "dense.gguf", gguf_models.TARGET))
+    assert (dense.n_experts, dense.active_part, dense.recurrent, dense.window) == (0, 1.0, False, 0)
+
+
+def test_more_tensors_than_there_can_be_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 2**40, 0))
+    assert refusal(path).startswith("it is damaged: it claims to hold 1,099,511,627,776 tensors")
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<Q1sI", 1, b"a", 99))
+    assert refusal(path).startswith("it is damaged: a tensor in it has 99 dimensions")

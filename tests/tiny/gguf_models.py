@@ -91,6 +91,8 @@ class TinyModel:
     quantization: GGMLQuantizationType = GGMLQuantizationType.F32
     """Of the weight matrices: F32 or Q8_0."""
     n_head: int = 2
+    n_experts: int = 0
+    """Experts in the place of each dense block, of which a token takes 2; 0: none."""
 
 
 TARGET = TinyModel(name="tiny target")
@@ -101,7 +103,7 @@ def write(path: Path, model: TinyModel) -> Path:
     """Write `model` as a GGUF file; returns the path."""
     writer = GGUFWriter(path, "llama")
     _write_metadata(writer, model)
-    for name, weights in _tensors(model).items():
+    for name, weights in tensors(model).items():
         if weights.ndim == 1 or model.quantization is GGMLQuantizationType.F32:
             writer.add_tensor(name, weights)
         else:
@@ -126,6 +128,9 @@ def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
     writer.add_head_count_kv(model.n_head)
     writer.add_rope_dimension_count(N_EMBD // model.n_head)
     writer.add_layer_norm_rms_eps(1e-5)
+    if model.n_experts:
+        writer.add_expert_count(model.n_experts)
+        writer.add_expert_used_count(2)
     writer.add_vocab_size(len(tokens))
     writer.add_tokenizer_model(model.vocabulary.model)
     writer.add_token_list([text for text, _ in tokens])
@@ -142,16 +147,18 @@ def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
         writer.add_chat_template(model.chat_template)
 
 
-def _tensors(model: TinyModel) -> dict[str, Array]:
-    tensors: dict[str, Array] = {"output_norm.weight": np.ones(N_EMBD, np.float32)}
+def tensors(model: TinyModel) -> dict[str, Array]:
+    """Its weights, by name."""
+    found: dict[str, Array] = {"output_norm.weight": np.ones(N_EMBD, np.float32)}
 
-    def draw(name: str, rows: int, columns: int, scale: float) -> None:
+    def draw(name: str, rows: int, columns: int, scale: float, n_copies: int = 0) -> None:
         # A stream per tensor: rows added at the end of a vocabulary leave all other weights as they were.
         key = [model.seed, crc32(name.encode())]
-        weights = np.random.default_rng(key).normal(size=(rows, columns))
+        shape = (n_copies, rows, columns) if n_copies else (rows, columns)
+        weights = np.random.default_rng(key).normal(size=shape)
         if model.noise:
-            weights += model.noise * np.random.default_rng([*key, 1]).normal(size=(rows, columns))
-        tensors[f"{name}.weight"] = (scale * weights).astype(np.float32)
+            weights += model.noise * np.random.default_rng([*key, 1]).normal(size=shape)
+        found[f"{name}.weight"] = (scale * weights).astype(np.float32)
 
     into = N_EMBD**-0.5
     for layer in range(N_LAYER):
@@ -159,20 +166,23 @@ def _tensors(model: TinyModel) -> dict[str, Array]:
         for part in ("q", "k", "v"):
             draw(f"{block}.attn_{part}", N_EMBD, N_EMBD, 1.5 * into)
         draw(f"{block}.attn_output", N_EMBD, N_EMBD, into)
-        draw(f"{block}.ffn_gate", N_FF, N_EMBD, into)
-        draw(f"{block}.ffn_up", N_FF, N_EMBD, into)
-        draw(f"{block}.ffn_down", N_EMBD, N_FF, N_FF**-0.5)
+        experts = "_exps" if model.n_experts else ""
+        if experts:
+            draw(f"{block}.ffn_gate_inp", model.n_experts, N_EMBD, into)
+        draw(f"{block}.ffn_gate{experts}", N_FF, N_EMBD, into, model.n_experts)
+        draw(f"{block}.ffn_up{experts}", N_FF, N_EMBD, into, model.n_experts)
+        draw(f"{block}.ffn_down{experts}", N_EMBD, N_FF, N_FF**-0.5, model.n_experts)
         for norm in ("attn_norm", "ffn_norm"):
-            tensors[f"{block}.{norm}.weight"] = np.ones(N_EMBD, np.float32)
+            found[f"{block}.{norm}.weight"] = np.ones(N_EMBD, np.float32)
         # No layer writes to the first channel: it stays what the embedding puts there.
-        tensors[f"{block}.attn_output.weight"][0] = 0.0
-        tensors[f"{block}.ffn_down.weight"][0] = 0.0
+        found[f"{block}.attn_output.weight"][0] = 0.0
+        found[f"{block}.ffn_down{experts}.weight"][..., 0, :] = 0.0
     n_vocab = len(model.vocabulary.tokens)
     draw("token_embd", n_vocab, N_EMBD, 1.0)
     draw("output", n_vocab, N_EMBD, 3.5 * into)
-    tensors["token_embd.weight"][:, 0] = 1.0
-    tensors["output.weight"][:, 0] = [_bias(text, kind) for text, kind in model.vocabulary.tokens]
-    return tensors
+    found["token_embd.weight"][:, 0] = 1.0
+    found["output.weight"][:, 0] = [_bias(text, kind) for text, kind in model.vocabulary.tokens]
+    return found
 
 
 def _bias(text: str, kind: TokenType) -> float:

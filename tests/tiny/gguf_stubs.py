@@ -27,6 +27,9 @@ def write_stub(
     n_layer: int = 3,
     n_ctx_train: int = 4096,
     n_parts: int | None = None,
+    recurrent: bool = False,
+    window: int | None = None,
+    n_experts: int | None = None,
 ) -> Path:
     """Write it; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,6 +46,13 @@ def write_stub(
     if key_length is not None:
         writer.add_key_length(key_length)
         writer.add_value_length(key_length)
+    if recurrent:
+        writer.add_ssm_state_size(16)
+    if window is not None:
+        writer.add_sliding_window(window)
+    if n_experts is not None:
+        writer.add_expert_count(n_experts)
+        writer.add_expert_used_count(2)
     if n_parts is not None:
         writer.add_uint16("split.count", n_parts)
     if words:

@@ -1,0 +1,79 @@
+"""`specdesk pair`: may these two models speculate together?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from specdesk.errors import ModelError
+
+if TYPE_CHECKING:
+    from specdesk.hub.local_models import LocalModel
+
+
+def pair(
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A GGUF file; or, alone, the name of a recommended pair.")
+    ],
+    draft: Annotated[Path | None, typer.Argument(metavar="DRAFT", help="A GGUF file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the sentence.")] = False,
+) -> int:
+    """Say whether a draft fits a target, and why not. Only the headers of the files are read; nothing is loaded.
+
+    Every load judges again by the same rules, and tries what only loading can tell: whether what was rejected can be
+    taken out of the caches again, and whether everything fits in memory.
+
+    Exit codes: 0 usable, 2 usage, 3 refused, or a file that cannot be loaded, 5 storage.
+    """
+    # Loaded here, so that `specdesk --help` waits for none of them.
+    from specdesk.hub.local_models import verdict
+
+    one, other = (_model(path) for path in _paths(target, draft))
+    found = verdict(one, other)
+    unsettled = [line for role, model in (("target", one), ("draft", other)) for line in _unsettled(role, model)]
+    if as_json:
+        said = {"target": str(one.path), "draft": str(other.path), **asdict(found), "settled_by_loading": unsettled}
+        print(json.dumps(said))  # noqa: T201
+    else:
+        typer.echo(found.sentence)
+        for line in (*found.notes, *unsettled):
+            typer.echo(f"  {line}")
+    return 0 if found.usable else ModelError.exit_code
+
+
+def _paths(target: str, draft: Path | None) -> tuple[Path, Path]:
+    if draft is not None:
+        return Path(target), draft
+    from specdesk.hub.manifest import load_manifest
+    from specdesk.hub.on_disk import pair_paths
+
+    files = pair_paths(load_manifest().pair(target))
+    return files.target, files.draft
+
+
+def _model(path: Path) -> LocalModel:
+    """Raises ModelError for a file that cannot be loaded."""
+    from specdesk.hub.local_models import look_at
+
+    model = look_at(path)
+    if model.problem:
+        raise ModelError(f"{path} cannot be loaded: {model.problem}")
+    return model
+
+
+def _unsettled(role: str, model: LocalModel) -> list[str]:
+    """What the header does not tell of a cache."""
+    header = model.header
+    if header is None:
+        return []
+    said = []
+    if header.recurrent:
+        said.append(f"the {role} is recurrent ({header.architecture}): loading tries whether its state can be cut back")
+    if header.window:
+        looks = f"some layers of the {role} look back {header.window:,} tokens (sliding window)"
+        said.append(f"{looks}: the whole text is kept for them, and every cut is checked")
+    return said
