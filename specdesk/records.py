@@ -53,6 +53,7 @@ def settings_record(info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
         "draft_n_gpu_layers": info.draft.n_gpu_layers if info.draft is not None else None,
         "exact": asdict(info.exact) if info.exact is not None else None,
         "tuned": asdict(info.tuned) if info.tuned is not None else None,
+        "drafts_limited_by": info.limit or None,
     }
 
 

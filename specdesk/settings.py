@@ -43,3 +43,6 @@ class EngineSettings:
     """Whether the draft model is ever asked. Else it is not loaded either."""
     chat_template: str | None = None
     """A Jinja template in the place of the target's own."""
+    allow_plain: bool = False
+    """Whether to decode plainly where the draft cannot be loaded or may not draft for the target; else that is an
+    error."""

@@ -26,13 +26,15 @@ _POOR: Final = 0.7
 """Stood / expected below which a draft's record is named as a reason."""
 
 
-def notes(lookahead: int, *, wanted: int | None, widest: int | None) -> list[str]:
+def notes(lookahead: int, *, wanted: int | None, widest: int | None, limit: str = "") -> list[str]:
     """What to say where less than the `wanted` is drafted; None: as many as pay.
 
-    In exact mode target passes have at most `widest` tokens; elsewhere it is None.
+    In exact mode target passes have at most `widest` tokens; elsewhere it is None. `limit` is another reason for it.
     """
     if lookahead == wanted or (wanted is None and lookahead > 0):
         return []
+    if limit:
+        return [limit if lookahead else f"running without speculation: {limit}"]
     if widest == 1:
         return ["exact mode: every pass over several tokens rounds in its own way here, so decoding is plain"]
     if lookahead == 0:

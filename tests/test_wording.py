@@ -23,6 +23,12 @@ def test_nothing_is_said_where_all_is_as_wanted() -> None:
     assert notes(4, wanted=4, widest=None) == notes(2, wanted=2, widest=3) == []
 
 
+def test_another_reason_takes_the_place_of_exact_modes() -> None:
+    assert notes(0, wanted=None, widest=1, limit="it is gone") == ["running without speculation: it is gone"]
+    assert notes(4, wanted=8, widest=None, limit="no more can be taken back") == ["no more can be taken back"]
+    assert notes(0, wanted=0, widest=None, limit="it is gone") == []
+
+
 def tally_of(drafted: int, accepted: int, generated: int) -> Tally:
     outcomes = Counter({Outcome.ACCEPTED: accepted, Outcome.REJECTED: drafted - accepted})
     return Tally(generated_tokens=generated, outcomes=outcomes)

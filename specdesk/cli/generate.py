@@ -53,7 +53,8 @@ def generate(
         engine = stack.enter_context(Engine(settings, say, stop, waiting.now, verbose=output.verbose))
         waiting.end()
         lookahead = engine.info.lookahead(options)
-        for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest):
+        limit = engine.info.why_no_more(lookahead)
+        for note in notes(lookahead, wanted=options.lookahead, widest=engine.info.widest, limit=limit):
             say(note)
         painter = _painter(output, speculating=lookahead > 0)
         answer = Answer()

@@ -18,6 +18,7 @@ def engine_settings(
     exact: bool,
     drafter: DrafterName = DrafterName.CASCADE,
     measure: bool = True,
+    allow_plain: bool = False,
 ) -> EngineSettings:
     """What to load, and how."""
     return EngineSettings(
@@ -32,6 +33,7 @@ def engine_settings(
         measure,
         drafter is not DrafterName.SUFFIX,
         None if options.chat_template is None else text_of(options.chat_template),
+        allow_plain,
     )
 
 

@@ -66,7 +66,8 @@ def prove(
         settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact, measure=False)
         pair = Engine(settings, say, stop, waiting.now, verbose=verbose)
         drafted = pair.info.lookahead(options(trying, GREEDY, DEFAULT_RULE, 0))
-        for note in notes(drafted, wanted=lookahead, widest=pair.info.widest):
+        limit = pair.info.why_no_more(drafted)
+        for note in notes(drafted, wanted=lookahead, widest=pair.info.widest, limit=limit):
             say(note)
         loaded["exact" if exact else "default"] = asdict(pair.info)
         waiting.now(f"{len(claims)} of {n_claims} claims tried ...")

@@ -31,6 +31,13 @@ def run(
         bool,
         typer.Option("--truncate", help="Leave out the beginning of a PROMPT that the context cannot hold."),
     ] = False,
+    allow_plain: Annotated[
+        bool,
+        typer.Option(
+            "--allow-plain",
+            help="Decode plainly, and say why, where the draft cannot be loaded or does not fit the target.",
+        ),
+    ] = False,
     max_tokens: opt.MaxTokens = None,
     sampling: opt.SamplingOptions,
     grammar: opt.Grammar = None,
@@ -101,6 +108,7 @@ def run(
                 lookahead=speculation.lookahead,
                 exact=speculation.exact,
                 drafter=speculation.drafter,
+                allow_plain=allow_plain,
             ),
             AnswerOptions(
                 as_sampling(sampling),

@@ -38,6 +38,9 @@ class LanguageModel(Protocol):
     def truncate(self, length: int) -> None:
         """Cut the cache back to its first `length` tokens. Raises an error of its own if this kind of cache cannot."""
 
+    def cut_point(self, length: int) -> int:
+        """How many of its first `length` tokens the cache can keep: all, or none where it cannot be cut there."""
+
 
 class Vocabulary(Protocol):
     """What a token is as text."""
@@ -50,8 +53,8 @@ class Vocabulary(Protocol):
 
 
 def rewind(lm: LanguageModel, ids: Sequence[int]) -> int:
-    """Cut `lm` back to the longest prefix its cache shares with `ids`; returns that length."""
-    length = n_common(lm.ids, ids)
+    """Cut `lm` back to the longest prefix its cache shares with `ids`, as far as it can be; returns what is left."""
+    length = lm.cut_point(n_common(lm.ids, ids))
     if length < len(lm.ids):
         lm.truncate(length)
     return length

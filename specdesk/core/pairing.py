@@ -107,6 +107,11 @@ def cannot_be_cut_back(whose: str) -> str:
     return f"the {whose} keeps a running state (recurrent) that cannot be cut back, so no draft token could be rejected"
 
 
+def capped(most_drafted: int) -> str:
+    """Why drafts are no longer than that."""
+    return f"a cache can be cut back by {most_drafted} tokens at most, so no more are drafted"
+
+
 def gains_little(target: float, draft: float) -> bool:
     """Whether a draft is too large for its target, by the weights that each computes a token with."""
     return target / max(1.0, draft) < _THIN
@@ -185,7 +190,7 @@ def _notes(target: Model, draft: Model, most_drafted: int | None) -> Iterator[st
     if target.chat_template and draft.chat_template and target.chat_template != draft.chat_template:
         yield "their chat templates differ: the target's writes the prompt for both"
     if most_drafted is not None:
-        yield f"a cache can be cut back by {most_drafted} tokens at most, so no more are drafted"
+        yield capped(most_drafted)
     if target.active and draft.active and gains_little(target.active, draft.active):
         yield size_note(target.active, draft.active)
     if target.n_experts:

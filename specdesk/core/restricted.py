@@ -54,6 +54,10 @@ class Restricted:
         """Cut the other model's cache back."""
         self._lm.truncate(length)
 
+    def cut_point(self, length: int) -> int:
+        """Where the other model's cache can be cut."""
+        return self._lm.cut_point(length)
+
 
 def without(lm: LanguageModel, banned: Sequence[int], n_vocab: int) -> LanguageModel:
     """The model itself where nothing is banned, and else restricted."""

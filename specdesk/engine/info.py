@@ -39,13 +39,23 @@ class EngineInfo:
     tuned: Tuned | None = None
     """What runs otherwise than given because `specdesk tune` found it faster; None where nothing does."""
 
+    most_drafted: int | None = None
+    """The most tokens a draft may have for another reason than exact mode's; None: no limit, 0: nothing is drafted."""
+    limit: str = ""
+    """That reason, in words."""
+
     def lookahead(self, options: AnswerOptions) -> int:
         """At most how many tokens are drafted per pass of an answer: 0 where nothing could draft.
 
         In exact mode no more than its widest pass holds.
         """
         has_draft, measured = self.draft is not None, self.costs is not None
-        return options.most_drafted(has_draft=has_draft, measured=measured, widest=self.widest)
+        most = options.most_drafted(has_draft=has_draft, measured=measured, widest=self.widest)
+        return most if self.most_drafted is None else min(most, self.most_drafted)
+
+    def why_no_more(self, lookahead: int) -> str:
+        """Why no more than this is drafted, where that is for another reason than exact mode's; empty otherwise."""
+        return self.limit if self.most_drafted == lookahead else ""
 
     @property
     def widest(self) -> int | None:

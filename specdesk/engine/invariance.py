@@ -105,6 +105,8 @@ def _widest(path: Path, options: LoadOptions, stop: StopFlag) -> int:
             raise
         return 1
     with lm:
+        if lm.most_cut == 0:  # no pass could be compared with another, and nothing can be drafted either
+            return 1
         ids = np.random.default_rng(0).integers(lm.n_vocab, size=depths[-1] + MAX_WIDTH).tolist()
         width = MAX_WIDTH
         cells = lm.cells()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
 from specdesk.engine.cache_settings import CacheSettings, CacheType
+from specdesk.engine.rollback import most_cut
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.engine.weights import Weights
@@ -25,6 +27,9 @@ from specdesk.errors import GenerationError, ModelError
 
 N_BATCH = 256
 """Most tokens per native call. The buffers for a pass grow with it: vocabulary x this x 4 bytes."""
+
+_TRIAL_CTX = 256
+"""Of the cache on which cutting back is tried: room for the longest draft."""
 
 _ABORTED = 2
 """llama_decode's return value when the abort callback stopped it."""
@@ -155,12 +160,38 @@ class LlamaLM:
             raise ValueError(f"cannot cut a cache of {len(self._ids)} tokens to {length}")
         if length == len(self._ids):
             return
-        if not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
+        if self._has_lost(length) or not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
             raise ModelError(
                 f"the cache of {self.path.name} cannot be cut back to {length} of {len(self._ids)} tokens",
                 "recurrent and sliding-window models may refuse; decode plainly with -k 0",
             )
         del self._ids[length:]
+
+    def cut_point(self, length: int) -> int:
+        """How many of its first `length` tokens the cache can keep: all of them, or none."""
+        if length == len(self._ids):
+            return length
+        within = self.most_cut is None or len(self._ids) - length <= self.most_cut
+        return length if within and not self._has_lost(length) else 0
+
+    @cached_property
+    def most_cut(self) -> int | None:
+        """How many tokens at its end the cache can be cut back by, at least, tried on one of its own; None: any number.
+
+        What keeps a cell for each token needs no trial; each cut of it is checked. Raises GenerationError if llama.cpp
+        fails.
+        """
+        if not self.weights.keeps_state:
+            return None
+        with self.beside(_TRIAL_CTX, 1) as cache:
+            return most_cut(cache)
+
+    def _has_lost(self, length: int) -> bool:
+        """Whether a cell is gone that a layer with a sliding window would look at behind the first `length` tokens."""
+        window = self.weights.window
+        if window == 0 or length == 0:
+            return False
+        return bool(llama_cpp.llama_memory_seq_pos_min(self._memory, 0) > max(0, length - window))
 
     def cells(self) -> NDArray[np.uint8]:
         """What the cache holds of the text, bit for bit, as llama.cpp writes it out."""
@@ -220,6 +251,9 @@ class LlamaLM:
         params.n_seq_max = options.n_sequences
         # One buffer for all sequences: with one each, a text would not see how full the others make it.
         params.kv_unified = True
+        # Else layers with a sliding window forget what lies behind it, and a rejected draft or an edited question, once
+        # cut off, would leave a text that they know only the end of.
+        params.swa_full = True
         params.no_perf = True
         context = llama_cpp.llama_init_from_model(self.weights.native, params)
         if not context:

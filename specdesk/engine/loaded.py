@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +14,7 @@ from specdesk.core.closeness import Closeness, closeness
 from specdesk.core.costs import PairCosts
 from specdesk.core.events import Event
 from specdesk.core.law import Law
+from specdesk.core.pairing import cannot_be_cut_back, capped
 from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import find_pair_costs
 from specdesk.engine.experience import Experience
@@ -54,42 +55,45 @@ class LoadedPair:
         """
         exact = None
         profiles = Profiles(profiles_dir(), notify)
-        for path in (settings.target, settings.draft if settings.speculate else None):
-            if path is not None:  # said before the probe takes its time
-                check_gguf(path)
+        check_gguf(settings.target)  # said before the probe takes its time
+        settings, limit = _without_broken_draft(settings)
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
         if settings.exact:
             exact = find_invariance(settings.target, options, profiles, notify, stop)
             options = options.cached(exact.settings)
-        target = draft = measured = None
+        measured = None
         self._experience = None
-        banned: tuple[int, ...] = ()
         with ExitStack() as models:
             loaded = _percent(settings.target, progress)
             target = models.enter_context(LlamaLM(settings.target, options, stop, progress=loaded))
             # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
             speculates = settings.speculate and (exact is None or exact.width > 1)
-            if loading.draft is not None and speculates and settings.asks_draft:
-                draft = models.enter_context(_draft(loading.draft, loading, stop, progress))
-                verdict = check_pair(target, draft)
-                banned = verdict.banned
-                if banned:
-                    notify(f"{draft.weights.name}: {verdict.sentence.removeprefix('usable: ')}")
-            if speculates and settings.measure:
+            drafting = _Drafting(most_drafted=0, limit=limit) if limit else _Drafting()
+            if speculates:
+                drafting = _drafting(target, loading if settings.asks_draft else None, settings, stop, progress)
+            draft = drafting.draft
+            if draft is not None:
+                models.enter_context(draft)
+            if drafting.said:
+                notify(drafting.said)
+            if speculates and drafting.most_drafted != 0 and settings.measure:
                 progress("measuring what passes cost here")
                 measured = _costs(target, draft, profiles, notify)
                 self._experience = Experience(settings.target, None if draft is None else draft.path, profiles)
             models.pop_all()
+        widths = [] if exact is None else [exact.width]
+        if drafting.most_drafted is not None:
+            widths.append(drafting.most_drafted + 1)
         self._session = Session(
             target,
             draft,
             stop,
-            exact.width if exact is not None else None,
+            min(widths, default=None),
             measured,
             self._experience.acceptance if self._experience is not None else None,
             settings.chat_template,
-            banned,
+            drafting.banned,
         )
         for notice in _notices(settings, target.weights, draft.weights if draft else None):
             notify(notice)
@@ -107,6 +111,8 @@ class LoadedPair:
             exact,
             measured,
             tuned,
+            drafting.most_drafted,
+            drafting.limit,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -177,6 +183,66 @@ class LoadedPair:
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafting:
+    """What may be drafted."""
+
+    draft: LlamaLM | None = None
+    banned: tuple[int, ...] = ()
+    most_drafted: int | None = None
+    limit: str = ""
+    """Why no more than `most_drafted`."""
+    said: str = ""
+    """What the user should know of the pair."""
+
+
+def _drafting(
+    target: LlamaLM, loading: Loading | None, settings: EngineSettings, stop: StopFlag, progress: Callable[[str], None]
+) -> _Drafting:
+    """What may be drafted for the target, with the draft model loaded; without `loading` none is asked.
+
+    Raises ModelError for one that cannot be loaded or may not draft, where plain decoding will not do instead.
+    """
+    if loading is None or loading.draft is None:
+        return _limited(None, target.most_cut)
+    try:
+        draft = _draft(loading.draft, loading, stop, progress)
+        try:
+            verdict = check_pair(target, draft)
+        except BaseException:
+            draft.close()
+            raise
+    except ModelError as error:
+        if not settings.allow_plain:
+            raise
+        return _Drafting(most_drafted=0, limit=error.message)
+    said = f"{draft.weights.name}: {verdict.sentence.removeprefix('usable: ')}" if verdict.banned else ""
+    return replace(_limited(draft, verdict.most_drafted), banned=verdict.banned, said=said)
+
+
+def _limited(draft: LlamaLM | None, most_drafted: int | None) -> _Drafting:
+    if most_drafted is None:
+        return _Drafting(draft)
+    limit = cannot_be_cut_back("target") if most_drafted == 0 else capped(most_drafted)
+    return _Drafting(draft, most_drafted=most_drafted, limit=limit)
+
+
+def _without_broken_draft(settings: EngineSettings) -> tuple[EngineSettings, str]:
+    """The settings; without drafting, and why, where the draft's file is none and plain decoding will do.
+
+    Raises ModelError for such a file where it will not.
+    """
+    if settings.draft is None or not settings.speculate:
+        return settings, ""
+    try:
+        check_gguf(settings.draft)
+    except ModelError as error:
+        if not settings.allow_plain:
+            raise
+        return replace(settings, speculate=False), error.message
+    return settings, ""
 
 
 def _draft(path: Path, loading: Loading, stop: StopFlag, progress: Callable[[str], None]) -> LlamaLM:

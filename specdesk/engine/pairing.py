@@ -16,10 +16,10 @@ def check_pair(target: LlamaLM, draft: LlamaLM) -> Verdict:
     if not verdict.usable:
         raise ModelError(
             f"{draft.path.name} cannot draft for {target.path.name}: {verdict.sentence.removeprefix('refused: ')}",
-            "take a draft of the target's own family, or decode plainly without --draft",
+            "take a draft of the target's own family, or decode plainly with -k 0",
         )
     return verdict
 
 
 def _described(lm: LlamaLM) -> Model:
-    return Model(lm.vocabulary, chat_template=lm.weights.chat_template)
+    return Model(lm.vocabulary, chat_template=lm.weights.chat_template, most_cut=lm.most_cut)

@@ -67,6 +67,16 @@ class Weights:
         return int(llama_cpp.llama_model_n_ctx_train(self.native))
 
     @property
+    def keeps_state(self) -> bool:
+        """Whether some layers keep a running state in the place of a cell for each token."""
+        return bool(llama_cpp.llama_model_is_recurrent(self.native) or llama_cpp.llama_model_is_hybrid(self.native))
+
+    @property
+    def window(self) -> int:
+        """Tokens that layers with a sliding window look back; 0 without such layers."""
+        return int(llama_cpp.llama_model_n_swa(self.native))
+
+    @property
     def name(self) -> str:
         """The model's own name, or its file's."""
         return self.metadata("general.name") or self.path.stem

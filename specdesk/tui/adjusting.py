@@ -67,7 +67,9 @@ class Adjusting:
         info, options = self._desk.info, self._setup.options
         if info is not None:
             lookahead = info.lookahead(options.answer_options(0))
-            self._owner.show_setup(info, options, notes(lookahead, wanted=options.lookahead, widest=info.widest))
+            limit = info.why_no_more(lookahead)
+            said = notes(lookahead, wanted=options.lookahead, widest=info.widest, limit=limit)
+            self._owner.show_setup(info, options, said)
 
     def load_if_needed(self) -> None:
         """Have the models loaded again if they are to run otherwise; an answer under way is waited for."""

@@ -52,7 +52,8 @@ class Excursions:
         options = subject.request.options
         lookahead = info.lookahead(options)
         if lookahead == 0:
-            reasons = notes(lookahead, wanted=options.lookahead, widest=info.widest)
+            limit = info.why_no_more(lookahead)
+            reasons = notes(lookahead, wanted=options.lookahead, widest=info.widest, limit=limit)
             self._owner.say(f"not compared, both would be plain: {''.join(reasons) or 'K is 0'}")
             return None
         kept: int | None = await self._go(CompareScreen(self._engine, info, subject))

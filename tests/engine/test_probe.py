@@ -46,6 +46,7 @@ Fault = Callable[[Pass], bool]
 class Rounding:
     """Logits and cells are a function of the text, but for one bit where the fault says so."""
 
+    most_cut: int | None = None
     logits: Fault = staticmethod(lambda _: False)
     cell: Fault = staticmethod(lambda _: False)
 

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 N_EMBD = 64
 N_FF = 128
 N_LAYER = 2
+_N_CONV, _N_INNER, _N_STATE, _N_RANK = 4, 128, 16, 4
+"""Of the architecture mamba."""
 SPACE = "\u2581"
 """How SentencePiece writes a space."""
 
@@ -93,15 +95,23 @@ class TinyModel:
     n_head: int = 2
     n_experts: int = 0
     """Experts in the place of each dense block, of which a token takes 2; 0: none."""
+    architecture: str = "llama"
+    """llama, mamba (a running state and no attention) or gemma3 (layers with a sliding window)."""
+    n_layer: int = N_LAYER
+    window: int = 0
+    """Tokens that gemma3's layers look back, but for every sixth."""
 
 
 TARGET = TinyModel(name="tiny target")
 DRAFT = replace(TARGET, noise=0.06, name="tiny draft")
+MAMBA = replace(TARGET, architecture="mamba", name="tiny mamba")
+GEMMA = replace(TARGET, architecture="gemma3", n_layer=6, window=32, name="tiny gemma")
+EXPERTS = replace(TARGET, n_experts=4, name="tiny experts")
 
 
 def write(path: Path, model: TinyModel) -> Path:
     """Write `model` as a GGUF file; returns the path."""
-    writer = GGUFWriter(path, "llama")
+    writer = GGUFWriter(path, model.architecture)
     _write_metadata(writer, model)
     for name, weights in tensors(model).items():
         if weights.ndim == 1 or model.quantization is GGMLQuantizationType.F32:
@@ -122,12 +132,19 @@ def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
     writer.add_file_type(LlamaFileType.MOSTLY_Q8_0 if quantized else LlamaFileType.ALL_F32)
     writer.add_context_length(model.n_ctx_train)
     writer.add_embedding_length(N_EMBD)
-    writer.add_block_count(N_LAYER)
+    writer.add_block_count(model.n_layer)
     writer.add_feed_forward_length(N_FF)
     writer.add_head_count(model.n_head)
     writer.add_head_count_kv(model.n_head)
     writer.add_rope_dimension_count(N_EMBD // model.n_head)
     writer.add_layer_norm_rms_eps(1e-5)
+    if model.window:
+        writer.add_sliding_window(model.window)
+    if model.architecture == "mamba":
+        writer.add_ssm_conv_kernel(_N_CONV)
+        writer.add_ssm_inner_size(_N_INNER)
+        writer.add_ssm_state_size(_N_STATE)
+        writer.add_ssm_time_step_rank(_N_RANK)
     if model.n_experts:
         writer.add_expert_count(model.n_experts)
         writer.add_expert_used_count(2)
@@ -161,8 +178,8 @@ def tensors(model: TinyModel) -> dict[str, Array]:
         found[f"{name}.weight"] = (scale * weights).astype(np.float32)
 
     into = N_EMBD**-0.5
-    for layer in range(N_LAYER):
-        block = f"blk.{layer}"
+
+    def attention(block: str) -> None:
         for part in ("q", "k", "v"):
             draw(f"{block}.attn_{part}", N_EMBD, N_EMBD, 1.5 * into)
         draw(f"{block}.attn_output", N_EMBD, N_EMBD, into)
@@ -172,15 +189,37 @@ def tensors(model: TinyModel) -> dict[str, Array]:
         draw(f"{block}.ffn_gate{experts}", N_FF, N_EMBD, into, model.n_experts)
         draw(f"{block}.ffn_up{experts}", N_FF, N_EMBD, into, model.n_experts)
         draw(f"{block}.ffn_down{experts}", N_EMBD, N_FF, N_FF**-0.5, model.n_experts)
-        for norm in ("attn_norm", "ffn_norm"):
-            found[f"{block}.{norm}.weight"] = np.ones(N_EMBD, np.float32)
+        norms = {"attn_norm": N_EMBD, "ffn_norm": N_EMBD}
+        if model.architecture == "gemma3":
+            head = N_EMBD // model.n_head
+            norms |= {"post_attention_norm": N_EMBD, "post_ffw_norm": N_EMBD, "attn_q_norm": head, "attn_k_norm": head}
+        for norm, width in norms.items():
+            found[f"{block}.{norm}.weight"] = np.ones(width, np.float32)
         # No layer writes to the first channel: it stays what the embedding puts there.
         found[f"{block}.attn_output.weight"][0] = 0.0
         found[f"{block}.ffn_down{experts}.weight"][..., 0, :] = 0.0
+
+    def running_state(block: str) -> None:
+        draw(f"{block}.ssm_in", 2 * _N_INNER, N_EMBD, into)
+        draw(f"{block}.ssm_conv1d", _N_INNER, _N_CONV, 0.5)
+        draw(f"{block}.ssm_x", _N_RANK + 2 * _N_STATE, _N_INNER, _N_INNER**-0.5)
+        draw(f"{block}.ssm_dt", _N_INNER, _N_RANK, 0.5)
+        draw(f"{block}.ssm_out", N_EMBD, _N_INNER, _N_INNER**-0.5)
+        found[f"{block}.ssm_out.weight"][0] = 0.0
+        found[f"{block}.ssm_conv1d.bias"] = np.zeros(_N_INNER, np.float32)
+        found[f"{block}.ssm_dt.bias"] = np.full(_N_INNER, -2.0, np.float32)
+        found[f"{block}.ssm_a"] = np.tile(-np.arange(1, _N_STATE + 1, dtype=np.float32), (_N_INNER, 1))
+        found[f"{block}.ssm_d"] = np.ones(_N_INNER, np.float32)
+        found[f"{block}.attn_norm.weight"] = np.ones(N_EMBD, np.float32)
+
+    for layer in range(model.n_layer):
+        (running_state if model.architecture == "mamba" else attention)(f"blk.{layer}")
     n_vocab = len(model.vocabulary.tokens)
     draw("token_embd", n_vocab, N_EMBD, 1.0)
     draw("output", n_vocab, N_EMBD, 3.5 * into)
     found["token_embd.weight"][:, 0] = 1.0
+    if model.architecture == "gemma3":
+        found["token_embd.weight"] *= np.float32(into)  # it multiplies them by the inverse
     found["output.weight"][:, 0] = [_bias(text, kind) for text, kind in model.vocabulary.tokens]
     return found
 

@@ -65,6 +65,9 @@ class ToyLM:
             raise ValueError(f"{length} of {len(self._ids)}")
         del self._ids[length:]
 
+    def cut_point(self, length: int) -> int:
+        return length
+
     def logits(self, prefix: Sequence[int]) -> Logits:
         key = tuple(prefix)
         if key not in self._known:
