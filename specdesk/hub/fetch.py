@@ -45,7 +45,9 @@ def fetch(
     _fetch_all(artifact.name, (artifact,), report, sources_of, stop or Never())
 
 
-def sources_for(artifact: Artifact, stop: Stop | None = None) -> tuple[FileSource, ...]:
+def sources_for(
+    artifact: Artifact, stop: Stop | None = None, notice: Callable[[str], None] | None = None
+) -> tuple[FileSource, ...]:
     """Every source of the artifact, in the order in which they are tried.
 
     Raises: NetworkError where HF_HUB_OFFLINE asks for no network; other sources are then no way round it.
@@ -58,7 +60,7 @@ def sources_for(artifact: Artifact, stop: Stop | None = None) -> tuple[FileSourc
 
     if is_offline_mode():
         raise NetworkError(f"HF_HUB_OFFLINE is set, and {artifact.repo} is not here", "unset it to download")
-    hub = HubSource(artifact, stop=stop)
+    hub = HubSource(artifact, stop=stop, notice=notice)
     if artifact.wheels is None:
         return (hub,)
     directory = on_disk.file_path(artifact, artifact.files[0]).parent
@@ -71,7 +73,7 @@ def _fetch_all(
     missing = [(artifact, file) for artifact in artifacts for file in on_disk.missing_files(artifact)]
     if not missing:
         return
-    find = sources_of or partial(sources_for, stop=stop)
+    find = sources_of or partial(sources_for, stop=stop, notice=report.notice)
     sources = {artifact.name: find(artifact) for artifact, _ in missing}
     plan = FetchPlan(
         name=name,

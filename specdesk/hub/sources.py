@@ -19,6 +19,18 @@ class SourceUnreachableError(SourceError):
     """Nothing can be had from this source for now, whatever the file."""
 
 
+class BrokenOffError(SourceError):
+    """The connection ended or fell silent; another one may go on."""
+
+
+class BusyError(SourceError):
+    """The source refuses for now; `wait_s` is how long it asked to be left alone, if it did."""
+
+    def __init__(self, message: str, wait_s: float | None = None) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
 class ResumeError(SourceError):
     """The source cannot go on from the byte it was asked for, but from byte `at`, which is before it."""
 

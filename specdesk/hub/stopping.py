@@ -42,6 +42,15 @@ def check(stop: Stop) -> None:
         raise Interrupted
 
 
+def pause(seconds: float, stop: Stop) -> None:
+    """Wait so long. Raises Interrupted if stopped."""
+    deadline_s = time.monotonic() + seconds
+    check(stop)
+    while (left_s := deadline_s - time.monotonic()) > 0:
+        time.sleep(min(POLL_S, left_s))
+        check(stop)
+
+
 def within(seconds: float, ask: Callable[[], T], stop: Stop) -> T:
     """`ask()`, or TimeoutError: a client's timeout bounds neither name lookup nor the sum over addresses.
 

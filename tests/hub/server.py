@@ -18,6 +18,7 @@ class Seen:
     target: str
     authorization: str | None
     range: str | None = None
+    if_range: str | None = None
 
 
 @dataclass
@@ -35,6 +36,16 @@ class HubServer:
     """After how many bytes of a body the connection is closed."""
     stalls: bool = False
     """Whether the connection then stays open and silent instead."""
+    breaks: list[int] = field(default_factory=list)
+    """The same as `sent_bytes` for the next bodies, one after the other."""
+    retry_after: str | None = None
+    """What is sent along with a refusal."""
+    busy: int = 0
+    """So many requests are refused with 503 first."""
+    etag: str = '"etag"'
+    """Of the bodies; and of HEAD, unless `linked_etag` says otherwise."""
+    linked_etag: str | None = None
+    """What the hub calls the file, where it lies on another host."""
     ranges: str = "right"
     """Whether a part of a file can be asked for: `right`; `wrong` sends another one, `none` the whole file."""
     body_bytes: int = 0
@@ -92,9 +103,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_header("Content-Length", str(size))
         self.send_header("X-Repo-Commit", "0" * 40)
-        self.send_header("ETag", '"etag"')
+        self.send_header("ETag", hub.etag)
         self.send_header("X-Linked-Size", str(size))
-        self.send_header("X-Linked-Etag", '"etag"')
+        self.send_header("X-Linked-Etag", hub.linked_etag or hub.etag)
         self.end_headers()
 
     def do_GET(self) -> None:
@@ -109,23 +120,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         content = self._part(content)
+        self.send_header("ETag", hub.etag)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        sent = content[: hub.sent_bytes]
+        stalls = hub.stalls and (hub.sent_bytes is not None or bool(hub.breaks))
+        sent = content[: hub.breaks.pop(0) if hub.breaks else hub.sent_bytes]
         hub.body_bytes += len(sent)
         self.wfile.write(sent)
-        if hub.stalls:
+        if stalls:
             self.wfile.flush()
             hub.stay_silent()
         self.close_connection = True
 
     def _part(self, content: bytes) -> bytes:
         """What of the file was asked for, after the headers that say so have been sent."""
-        asked = self.headers.get("Range")
-        if asked is None or self.hub.ranges == "none":
+        asked, only_of = self.headers.get("Range"), self.headers.get("If-Range")
+        if asked is None or self.hub.ranges == "none" or only_of not in (None, self.hub.etag):
             self.send_response(200)
             return content
         start = int(asked.removeprefix("bytes=").removesuffix("-")) + (1 if self.hub.ranges == "wrong" else 0)
+        if start >= len(content):
+            self.send_response(416)
+            return b""
         self.send_response(206)
         self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         return content[start:]
@@ -133,8 +149,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _content(self) -> bytes | None:
         """The file asked for; or None, after the refusal has been sent."""
         hub = self.hub
-        hub.seen.append(Seen(self.command, self.path, self.headers.get("Authorization"), self.headers.get("Range")))
+        asked_with = [self.headers.get(name) for name in ("Authorization", "Range", "If-Range")]
+        hub.seen.append(Seen(self.command, self.path, *asked_with))
         status = hub.get_status if self.command == "GET" and hub.get_status else hub.status
+        if hub.busy:
+            hub.busy, status = hub.busy - 1, 503
         owner, repo, resolve, _revision, name = urlsplit(self.path).path.strip("/").split("/")
         content = hub.files.get(f"{owner}/{repo}/{name}") if resolve == "resolve" else None
         if status == 200 and content is not None:
@@ -142,6 +161,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(404 if status == 200 else status)
         if hub.error_code:
             self.send_header("X-Error-Code", hub.error_code)
+        if hub.retry_after is not None:
+            self.send_header("Retry-After", hub.retry_after)
         self.send_header("Content-Length", "0")
         self.end_headers()
         return None

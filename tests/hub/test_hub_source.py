@@ -28,7 +28,7 @@ def fetch_from(url: str, *further: FileSource, answer_s: float = 10.0, stall_s: 
     report = Recorder()
 
     def sources_of(artifact: Artifact) -> tuple[FileSource, ...]:
-        return HubSource(artifact, endpoint=url, answer_s=answer_s, stall_s=stall_s), *further
+        return HubSource(artifact, endpoint=url, answer_s=answer_s, stall_s=stall_s, pauses_s=()), *further
 
     fetch(artifact_of(), report, sources_of=sources_of)
     return report

@@ -139,7 +139,7 @@ def test_a_source_decides_from_where_it_can_go_on() -> None:
 
 def from_hub(hub: HubServer) -> Recorder:
     report = Recorder()
-    fetch(artifact_of(), report, sources_of=lambda artifact: (HubSource(artifact, endpoint=hub.url),))
+    fetch(artifact_of(), report, sources_of=lambda artifact: (HubSource(artifact, endpoint=hub.url, pauses_s=()),))
     return report
 
 
