@@ -6,28 +6,45 @@ from typing import Annotated
 
 import typer
 
+from specdesk.errors import UsageError
+
 
 def download(
     pair: Annotated[
         str, typer.Argument(metavar="PAIR", help="The pair to fetch; --list shows their names.")
     ] = "default",
     show_list: Annotated[bool, typer.Option("--list", help="Show the pairs there are, and fetch nothing.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but where the files are, and errors.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, an object per line: progress, then where the files are.")
+    ] = False,
 ) -> None:
-    """Fetch both models of a pair, check them, and say where they are. What is here already is left alone."""
+    """Fetch both models of a pair, check them, and say where they are. What is here already is left alone.
+
+    Where the files are goes to standard output, progress to standard error. A download that ended early goes on from
+    where it was.
+
+    Exit codes: 0 done, 2 usage, 4 network, 5 storage, 130 stopped with Ctrl-C.
+    """
+    if quiet and as_json:
+        raise UsageError("--quiet and --json exclude each other", "--json prints all there is to know")
+    if show_list and as_json:
+        raise UsageError("--list prints no JSON", "leave out --json")
     # Loaded here, so that `specdesk --help` waits for none of them.
     from specdesk.hub.manifest import load_manifest
 
     if show_list:
         _print_pairs()
         return
-    from specdesk.cli.progress import shell_reporter
+    from specdesk.cli.download_output import output
     from specdesk.hub.fetch import fetch_pair
 
     wanted = load_manifest().pair(pair)
-    with shell_reporter() as report:
-        files = fetch_pair(wanted, report)
-    typer.echo(f"target  {files.target}")
-    typer.echo(f"draft   {files.draft}")
+    with output(quiet=quiet, as_json=as_json) as out:
+        files = fetch_pair(wanted, out.report)
+        out.end({"target": files.target, "draft": files.draft}, f"specdesk run --pair {wanted.name} PROMPT")
 
 
 def _print_pairs() -> None:

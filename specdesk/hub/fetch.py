@@ -16,7 +16,7 @@ from specdesk.hub import on_disk
 from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, ModelFile, Pair
 from specdesk.hub.landing import land
 from specdesk.hub.report import FetchPlan, Reporter
-from specdesk.hub.room import ROOM_HINT, refuse_without_room
+from specdesk.hub.room import ROOM_HINT, refuse_without_room, room_for
 from specdesk.hub.sources import FileSource, SourceError, SourceUnreachableError
 from specdesk.hub.stopping import POLL_S, Never, Stop, check
 from specdesk.settings import DEFAULT_N_CTX
@@ -75,18 +75,22 @@ def _fetch_all(
         return
     find = sources_of or partial(sources_for, stop=stop, notice=report.notice)
     sources = {artifact.name: find(artifact) for artifact, _ in missing}
-    plan = FetchPlan(
-        name=name,
-        files=tuple(file.path for _, file in missing),
-        size_bytes=sum(file.size_bytes for _, file in missing),
-        memory_bytes=sum(artifact.memory_bytes(DEFAULT_N_CTX) for artifact in artifacts) + BUFFER_BYTES,
-        licences=tuple(dict.fromkeys(artifact.licence for artifact, _ in missing)),
-        destination=paths.models_dir(),
-    )
-    report.begin(plan)
     destinations = [(on_disk.file_path(artifact, file), file) for artifact, file in missing]
-    with _disk_errors(plan.destination):
-        refuse_without_room(destinations, plan.destination)
+    destination = paths.models_dir()
+    with _disk_errors(destination):
+        room = room_for(destinations, destination)
+    report.begin(
+        FetchPlan(
+            name=name,
+            files=tuple(file.path for _, file in missing),
+            size_bytes=sum(file.size_bytes for _, file in missing),
+            memory_bytes=sum(artifact.memory_bytes(DEFAULT_N_CTX) for artifact in artifacts) + BUFFER_BYTES,
+            licences=tuple(dict.fromkeys(artifact.licence for artifact, _ in missing)),
+            destination=destination,
+            free_bytes=room.free_bytes,
+        )
+    )
+    refuse_without_room(room, destination)
     unreachable: dict[str, str] = {}
     for (artifact, file), (path, _) in zip(missing, destinations, strict=True):
         with _disk_errors(path):

@@ -14,10 +14,16 @@ class FetchPlan:
     name: str
     files: tuple[str, ...]
     size_bytes: int
-    memory_bytes: int
-    """What running it takes, at the context length specdesk uses unless told otherwise; an estimate."""
+    memory_bytes: int | None
+    """What running it takes, at the context length specdesk uses unless told otherwise; an estimate.
+
+    None where it is not known.
+    """
     licences: tuple[str, ...]
+    """Empty where the source states none."""
     destination: Path
+    free_bytes: int
+    """What is free there."""
 
 
 class Reporter(Protocol):

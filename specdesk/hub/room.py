@@ -39,9 +39,8 @@ def room_for(missing: Sequence[tuple[Path, ModelFile]], directory: Path) -> Room
     return Room(needed, shutil.disk_usage(existing).free)
 
 
-def refuse_without_room(missing: Sequence[tuple[Path, ModelFile]], directory: Path) -> None:
-    """Raises StorageError where the disk has too little room, with both numbers; OSError where it does not say."""
-    room = room_for(missing, directory)
+def refuse_without_room(room: Room, directory: Path) -> None:
+    """Raises StorageError where the disk of `directory` has too little room, with both numbers."""
     if not room.suffices:
         raise StorageError(
             f"{decimal(room.needed_bytes)} needed in {directory}, {decimal(room.free_bytes)} free", ROOM_HINT

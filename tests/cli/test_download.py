@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -53,18 +55,52 @@ def test_progress_goes_to_stderr_and_the_places_to_stdout(hub: HubServer, tmp_pa
         "fetching toy-pair: 11.2 kB (target.gguf, draft.gguf)",
         "licence: MIT",
         "memory: about 537.1 MB to run it",
-        f"destination: {tmp_path / 'models'}",
     ]
-    assert done.stderr.splitlines()[:4] == first
-    assert done.stderr.splitlines()[-1] == "draft.gguf  checked"
+    assert done.stderr.splitlines()[:3] == first
+    assert re.fullmatch(rf"destination: {tmp_path / 'models'}, \S+ .?B free", done.stderr.splitlines()[3])
+    assert done.stderr.splitlines()[-2:] == [
+        "draft.gguf  checked",
+        "specdesk: run it with: specdesk run --pair toy-pair PROMPT",
+    ]
 
 
 def test_a_second_download_asks_nobody(hub: HubServer) -> None:
     first = CliRunner().invoke(app, ["toy-pair"])
     hub.seen.clear()
     second = CliRunner().invoke(app, ["default"])
-    assert (second.stdout, second.stderr) == (first.stdout, "")
+    assert (second.stdout, second.stderr) == (
+        first.stdout,
+        "specdesk: run it with: specdesk run --pair toy-pair PROMPT\n",
+    )
     assert hub.seen == []
+
+
+def test_quiet_says_where_the_files_are_and_no_more(hub: HubServer) -> None:
+    done = CliRunner().invoke(app, ["--quiet"])
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["target", "draft"]
+    assert done.stderr == ""
+
+
+def test_json_is_all_there_is(hub: HubServer, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["--json"])
+    assert done.stderr == ""
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["event"] for line in lines if line["event"] != "progress"] == [
+        "plan",
+        *["start", "checked"] * 2,
+        "done",
+    ]
+    folder = tmp_path / "models" / "owner"
+    assert lines[-1] == {
+        "event": "done",
+        "files": {"target": str(folder / "target" / "target.gguf"), "draft": str(folder / "draft" / "draft.gguf")},
+        "run": "specdesk run --pair toy-pair PROMPT",
+    }
+
+
+@pytest.mark.parametrize("options", [["--json", "--quiet"], ["--json", "--list"]])
+def test_options_that_contradict_each_other_are_refused(options: list[str]) -> None:
+    assert isinstance(CliRunner().invoke(app, options).exception, UsageError)
 
 
 def test_only_what_is_missing_is_fetched(hub: HubServer, tmp_path: Path) -> None:

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import io
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from specdesk.cli.progress import BarReporter, LineReporter, shell_reporter
+from specdesk.cli.progress import LineReporter, SilentReporter, shell_reporter
+from specdesk.cli.progress_bars import BarReporter
+from specdesk.cli.progress_json import JsonReporter
+from specdesk.cli.progress_plan import plan_lines
 from specdesk.hub.report import FetchPlan
 
 PLAN = FetchPlan(
-    "toy-pair", ("target.gguf", "draft.gguf"), 1_608_720_832, 2_300_000_000, ("MIT", "Other"), Path("somewhere")
+    "toy-pair", ("a.gguf", "b.gguf"), 1_608_720_832, 2_300_000_000, ("MIT", "Other"), Path("somewhere"), 5_000_000_000
 )
 
 
@@ -23,11 +29,16 @@ def test_before_the_first_byte_lines_say_what_how_much_whose_and_where() -> None
     with shell_reporter(stream) as report:
         report.begin(PLAN)
     assert stream.getvalue().splitlines() == [
-        "fetching toy-pair: 1.6 GB (target.gguf, draft.gguf)",
+        "fetching toy-pair: 1.6 GB (a.gguf, b.gguf)",
         "licence: MIT, Other",
         "memory: about 2.3 GB to run it",
-        "destination: somewhere",
+        "destination: somewhere, 5.0 GB free",
     ]
+
+
+def test_what_is_not_known_before_is_left_out_or_said() -> None:
+    unknown = replace(PLAN, memory_bytes=None, licences=())
+    assert plan_lines(unknown)[1:] == ["licence: not stated", "destination: somewhere, 5.0 GB free"]
 
 
 def test_without_a_terminal_there_is_a_line_every_tenth() -> None:
@@ -85,3 +96,100 @@ def test_nothing_to_fetch_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(shell_reporter(Terminal()), LineReporter)
+
+
+class Clock:
+    """Goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+TWO = replace(PLAN, size_bytes=2000)
+
+
+def test_lines_tell_rate_and_time_left_of_the_file_and_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, stream = Clock(), io.StringIO()
+    with LineReporter(stream, clock) as report:
+        report.begin(TWO)
+        report.start("a.gguf", 1000)
+        clock.now_s += 2
+        report.advance(500)
+    assert stream.getvalue().splitlines()[-1] == (
+        "a.gguf  50%  500 bytes of 1.0 kB · 250 bytes/s · 0:00:02 left"
+        "  (all: 500 bytes of 2.0 kB · 250 bytes/s · 0:00:06 left)"
+    )
+
+
+def test_bars_tell_rate_and_time_left_and_a_stall_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    clock, stream = Clock(), Terminal()
+    with BarReporter(Console(file=stream, width=140), clock) as report:
+        report.begin(TWO)
+        report.start("a.gguf", 1000)
+        clock.now_s += 2
+        report.advance(500)
+        report._progress.refresh()
+        shown = stream.getvalue()
+        assert "250 bytes/s · 0:00:02 left" in shown, "of the file"
+        assert "250 bytes/s · 0:00:06 left" in shown, "of all"
+        clock.now_s += 12
+        stream.truncate(0)
+        report._progress.refresh()
+        stalled = stream.getvalue()
+    assert stalled.count("stalled: nothing for 12 s") == 2
+    assert "left" not in stalled
+
+
+def test_json_is_an_object_per_line_and_progress_once_a_second() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with JsonReporter(stream, clock) as report:
+        report.begin(TWO)
+        report.start("a.gguf", 1000)
+        report.keep(100)
+        for _ in range(9):
+            clock.now_s += 0.5
+            report.advance(100)
+        report.notice("first is down; trying second")
+        report.finish()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == [
+        "plan",
+        "start",
+        *["progress"] * 5,
+        "notice",
+        "progress",
+        "checked",
+    ]
+    assert lines[0] == {
+        "event": "plan",
+        "name": "toy-pair",
+        "files": ["a.gguf", "b.gguf"],
+        "size_bytes": 2000,
+        "free_bytes": 5_000_000_000,
+        "memory_bytes": 2_300_000_000,
+        "licences": ["MIT", "Other"],
+        "destination": "somewhere",
+    }
+    assert lines[4] == {
+        "event": "progress",
+        "file": "a.gguf",
+        "arrived_bytes": 500,
+        "total_bytes": 1000,
+        "all_arrived_bytes": 500,
+        "all_total_bytes": 2000,
+        "bytes_per_s": 200.0,
+        "left_s": 2.5,
+        "all_left_s": 7.5,
+    }
+
+
+def test_silence_is_kept() -> None:
+    with SilentReporter() as report:
+        report.begin(TWO)
+        report.start("a.gguf", 1000)
+        report.advance(1000)
+        report.finish()

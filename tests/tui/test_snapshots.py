@@ -14,10 +14,10 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
+from specdesk.hub.tally import FetchTally
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui import bookshelf, model_changes
 from specdesk.tui.models import offer
-from specdesk.tui.models.fetch_thread import FetchTally
 from specdesk.tui.screens import fetch
 from specdesk.tui.widgets import headroom
 from tests.tui.driver import Chat

@@ -17,12 +17,14 @@ from textual.widgets import ProgressBar, Static
 from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
+from specdesk.hub.tally import FetchProgress, FetchTally, FileProgress
+from specdesk.hub.tally_words import going
 from specdesk.tokenview import visible
 from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP
 from specdesk.tui.messages import FetchCrashed, FetchEnded
-from specdesk.tui.models.fetch_thread import FetchProgress, FetchTally, FetchThread, FileProgress
-from specdesk.tui.models.fetch_words import going, kept, needs, offered
+from specdesk.tui.models.fetch_thread import FetchThread
+from specdesk.tui.models.fetch_words import kept, needs, offered
 from specdesk.tui.models.offer import Offer
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.key_line import KeyLine

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from specdesk.tui.models.fetch_thread import FetchTally, FileProgress
-from specdesk.tui.models.fetch_words import going
+from specdesk.hub.tally import FetchTally, FileProgress
+from specdesk.hub.tally_words import going
 
 
 class Clock:
@@ -60,18 +60,19 @@ def test_another_try_at_a_file_counts_from_what_is_kept() -> None:
     assert tally.now.files == {"a": FileProgress(600, checked=True), "b": FileProgress(100)}
 
 
-def test_silence_is_said_and_lowers_the_rate() -> None:
+def test_silence_is_said_and_a_stall_has_no_time_left() -> None:
+    """A rate and a time left that stand still while nothing comes would be lies."""
     clock = Clock()
     tally = FetchTally(clock)
     tally.start("a", 1000)
     clock.now_s += 1
     tally.advance(200)
-    clock.now_s += 19
-    assert going(tally.now, 200, 1000) == ("200 bytes of 1.0 kB · 10 bytes/s · 0:01:20 left · the last came 19 s ago")
-    clock.now_s += 100
-    assert going(tally.now, 200, 1000) == "200 bytes of 1.0 kB · the last came 119 s ago"
+    clock.now_s += 4
+    assert going(tally.now, 200, 1000) == "200 bytes of 1.0 kB · 40 bytes/s · 0:00:20 left · nothing for 4 s"
+    clock.now_s += 6
+    assert going(tally.now, 200, 1000) == "200 bytes of 1.0 kB · stalled: nothing for 10 s"
     tally.advance(100)
-    assert "last" not in going(tally.now, 300, 1000)
+    assert "nothing" not in going(tally.now, 300, 1000)
 
 
 def test_notices_are_kept_in_order() -> None:
