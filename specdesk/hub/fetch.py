@@ -76,6 +76,8 @@ def _fetch_all(
     find = sources_of or partial(sources_for, stop=stop, notice=report.notice)
     sources = {artifact.name: find(artifact) for artifact, _ in missing}
     destinations = [(on_disk.file_path(artifact, file), file) for artifact, file in missing]
+    for path, _ in destinations:
+        on_disk.refuse_outside(path)
     destination = paths.models_dir()
     with _disk_errors(destination):
         room = room_for(destinations, destination)

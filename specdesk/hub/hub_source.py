@@ -16,6 +16,7 @@ from huggingface_hub.file_download import HfFileMetadata
 from specdesk.hub.artifacts import Artifact, ModelFile
 from specdesk.hub.http_body import ANSWER_S, STALL_S, HttpBody, compare_size, host_of, reason, refusal
 from specdesk.hub.reconnecting import PAUSES_S, reconnecting
+from specdesk.hub.refusals import Asked
 from specdesk.hub.sources import SourceError, SourceUnreachableError
 from specdesk.hub.stopping import Never, Stop, within
 
@@ -97,7 +98,7 @@ class HubSource:
                 self._stop,
             )
         except HfHubHTTPError as error:
-            raise refusal(error.response, self._refusal(error.response.status_code, file)) from error
+            raise refusal(error.response, self._asked(file, token).refused(error.response)) from error
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise SourceUnreachableError(
                 f"{self.name} did not answer within {self._answer_s:g} s{_by_proxy(url)}"
@@ -111,19 +112,9 @@ class HubSource:
                 f"{self.name} could not be reached{_by_proxy(url)}: {reason(error)}"
             ) from error
 
-    def _refusal(self, status: int, file: ModelFile) -> str:
-        repo = self._artifact.repo
-        page = urlsplit(self._endpoint)._replace(netloc=self.name).geturl() + f"/{repo}"
-        match status:
-            case 401:
-                # The hub also answers so for repositories that do not exist.
-                return f"{self.name} shows no {repo} without a token: set HF_TOKEN and see {page} (401)"
-            case 403:
-                return f"{self.name} refuses {repo} to this token: accept its licence at {page} (403)"
-            case 404:
-                return f"{self.name} has no {file.path} in {repo} at revision {self._artifact.revision} (404)"
-            case _:
-                return f"{self.name} answered {status} for {file.path}"
+    def _asked(self, file: ModelFile, token: str | None) -> Asked:
+        page = urlsplit(self._endpoint)._replace(netloc=self.name).geturl() + f"/{self._artifact.repo}"
+        return Asked(self.name, page, self._artifact.repo, self._artifact.revision, file.path, token is not None)
 
 
 def _by_proxy(url: str) -> str:

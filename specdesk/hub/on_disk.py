@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,16 @@ def is_present(artifact: Artifact, file: ModelFile) -> bool:
         return False
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
+
+
+def refuse_outside(path: Path) -> None:
+    """Raises StorageError where a link in its place leads what is to be written there out of the models directory."""
+    folder, place = (Path(os.path.realpath(given)) for given in (paths.models_dir(), path.parent))
+    if not place.is_relative_to(folder):
+        raise StorageError(
+            f"{path.parent} leads out of {paths.models_dir()}, to {place}",
+            "take the link away; SPECDESK_HOME names the directory where all is put",
+        )
 
 
 def missing_files(artifact: Artifact) -> tuple[ModelFile, ...]:

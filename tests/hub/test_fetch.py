@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pytest
 from filelock import FileLock
 
 from specdesk.errors import NetworkError, StorageError
-from specdesk.hub import on_disk
+from specdesk.hub import landing, on_disk
 from specdesk.hub.artifacts import Artifact, ModelFile
 from specdesk.hub.fetch import SourcesOf, fetch, fetch_pair
 from specdesk.hub.room import HEADROOM_BYTES
@@ -164,6 +167,62 @@ def test_a_link_in_the_place_of_the_part_is_not_followed(home: Path) -> None:
     assert elsewhere.read_bytes() == b"precious"
     assert not place.is_symlink()
     assert models_in(home) == ["toy.gguf"]
+
+
+@pytest.mark.parametrize("linked", ["owner", "owner/toy"])
+def test_a_link_that_leads_out_of_the_models_folder_is_refused(home: Path, tmp_path: Path, linked: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = home / "models" / linked
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    source = GivenSource(GOOD)
+    with pytest.raises(StorageError, match=r"leads out of .*models, to .*elsewhere"):
+        fetch(artifact_of(), Recorder(), sources_of=only(source))
+    assert (source.asked, list(elsewhere.iterdir())) == (0, [])
+
+
+def test_the_models_folder_itself_may_lie_elsewhere(home: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "big disk"
+    elsewhere.mkdir()
+    home.mkdir()
+    (home / "models").symlink_to(elsewhere)
+    fetch(artifact_of(), Recorder(), sources_of=only(GivenSource(GOOD)))
+    assert (elsewhere / "owner" / "toy" / "toy.gguf").read_bytes() == CONTENT
+
+
+class Full:
+    """A file on a disk with room for so many bytes."""
+
+    def __init__(self, file: IO[bytes], room: int) -> None:
+        self._file = file
+        self._room = room
+
+    def write(self, data: bytes) -> int:
+        if self._file.tell() + len(data) > self._room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._file.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def test_a_disk_that_fills_up_keeps_what_came_and_names_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = landing._opened
+
+    @contextmanager
+    def on_a_small_disk(path: Path) -> Iterator[Any]:
+        with opened(path) as out:
+            yield Full(out, 6000)
+
+    monkeypatch.setattr(landing, "_opened", on_a_small_disk)
+    with pytest.raises(StorageError, match=r"No space left on device \(make room"):
+        fetch(artifact_of(), Recorder(), sources_of=only(GivenSource(GOOD)))
+    monkeypatch.setattr(landing, "_opened", opened)
+    assert models_in(home) == ["toy.gguf.part"]
+    source = GivenSource(GOOD)
+    fetch(artifact_of(), Recorder(), sources_of=only(source))
+    assert (source.starts, models_in(home)) == ([5000], ["toy.gguf"])
 
 
 class Usage(NamedTuple):

@@ -19,9 +19,13 @@ from tests.hub.server import HubServer
 TOKEN = "hf_secretsecretsecret"
 FILE = "owner/toy/toy.gguf"
 
-NO_TOKEN = "HOST shows no owner/toy without a token: set HF_TOKEN and see URL/owner/toy (401)"
+GATED = "HOST has a licence on owner/toy: accept it at URL/owner/toy and set HF_TOKEN (401)"
+NO_TOKEN = "HOST shows no owner/toy without a token: check the name, or set HF_TOKEN and see URL/owner/toy (401)"
+BAD_TOKEN = "HOST shows no owner/toy to this token: check both, the name at URL/owner/toy (401)"
 NO_LICENCE = "HOST refuses owner/toy to this token: accept its licence at URL/owner/toy (403)"
-NO_FILE = "HOST has no toy.gguf in owner/toy at revision main (404)"
+NO_FILE = "HOST has no toy.gguf in owner/toy at revision main: see URL/owner/toy (404)"
+NO_REVISION = "HOST has no revision main of owner/toy: see URL/owner/toy (404)"
+NO_REPO = "HOST has no owner/toy: see URL/owner/toy (404)"
 
 
 def fetch_from(url: str, *further: FileSource, answer_s: float = 10.0, stall_s: float = 10.0) -> Recorder:
@@ -80,6 +84,20 @@ def test_a_hub_that_never_answers_means_the_next_source() -> None:
     assert fetched() == CONTENT
 
 
+@pytest.mark.parametrize("stalls", ["at once", "never answers"])
+def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, stalls: str) -> None:
+    """The wait is bounded, and the proxy is what the user has to look at."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        proxy = f"127.0.0.1:{listener.getsockname()[1]}"
+        if stalls == "at once":
+            listener.close()
+        monkeypatch.setenv("HTTP_PROXY", f"http://someone:password@{proxy}")
+        said = failure("http://hub.invalid", answer_s=0.1)
+    assert said.startswith("hub.invalid ")
+    assert f"through the proxy {proxy}" in said
+    assert "password" not in said
+
+
 def test_a_name_that_takes_too_long_to_find_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client's own timeout does not cover the lookup of a name."""
     with HubServer() as hub:
@@ -122,27 +140,33 @@ def test_a_wrong_size_is_seen_before_the_first_byte(hub: HubServer, where: str) 
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "message"),
+    ("status", "code", "token", "message"),
     [
-        (401, "GatedRepo", NO_TOKEN),
-        (401, None, NO_TOKEN),
-        (403, "GatedRepo", NO_LICENCE),
-        (403, None, NO_LICENCE),
-        (404, "EntryNotFound", NO_FILE),
-        (404, None, NO_FILE),
-        (503, None, "HOST answered 503 for toy.gguf"),
-        (429, None, "HOST answered 429 for toy.gguf"),
+        (401, "GatedRepo", False, GATED),
+        (401, "RepoNotFound", False, NO_TOKEN),
+        (401, None, False, NO_TOKEN),
+        (401, None, True, BAD_TOKEN),
+        (403, "GatedRepo", True, NO_LICENCE),
+        (403, None, True, NO_LICENCE),
+        (404, "EntryNotFound", True, NO_FILE),
+        (404, "RevisionNotFound", True, NO_REVISION),
+        (404, "RepoNotFound", True, NO_REPO),
+        (404, None, False, NO_FILE),
+        (503, None, True, "HOST answered 503 for toy.gguf"),
+        (429, None, True, "HOST answered 429 for toy.gguf"),
     ],
 )
 def test_each_refusal_has_its_own_line(
-    hub: HubServer, monkeypatch: pytest.MonkeyPatch, status: int, code: str | None, message: str
+    hub: HubServer, monkeypatch: pytest.MonkeyPatch, status: int, code: str | None, token: bool, message: str
 ) -> None:
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    if token:
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
     hub.files[FILE] = CONTENT
     hub.status, hub.error_code = status, code
     said = failure(hub.url)
     assert said == message.replace("HOST", hub.host).replace("URL", hub.url)
     assert TOKEN not in said
+    assert {seen.authorization for seen in hub.seen} == {f"Bearer {TOKEN}" if token else None}
 
 
 def test_a_refused_body_is_not_taken_for_a_file(hub: HubServer) -> None:
