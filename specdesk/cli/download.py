@@ -10,10 +10,22 @@ from specdesk.errors import UsageError
 
 
 def download(
-    pair: Annotated[
-        str, typer.Argument(metavar="PAIR", help="The pair to fetch; --list shows their names.")
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAIR|hf:REPO/FILE|URL",
+            help="What to fetch: a pair that --list names, a GGUF file as hf:OWNER/REPO/FILE[@REVISION] "
+            "(hf:OWNER/REPO lists those there are), or one at an http(s) address.",
+        ),
     ] = "default",
     show_list: Annotated[bool, typer.Option("--list", help="Show the pairs there are, and fetch nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say whether a newer version of the file is published, and fetch nothing.")
+    ] = False,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Replace the file by a newer version, if one is published, once that is here."),
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Say nothing but where the files are, and errors.")
     ] = False,
@@ -21,7 +33,9 @@ def download(
         bool, typer.Option("--json", help="Print JSON, an object per line: progress, then where the files are.")
     ] = False,
 ) -> None:
-    """Fetch both models of a pair, check them, and say where they are. What is here already is left alone.
+    """Fetch both models of a pair, or any GGUF file, check them, and say where they are.
+
+    What is here already is left alone, and nobody is asked about it. Of a split model all files are fetched.
 
     Where the files are goes to standard output, progress to standard error. A download that ended early goes on from
     where it was.
@@ -39,9 +53,22 @@ def download(
         _print_pairs()
         return
     from specdesk.cli.download_output import output
+    from specdesk.hub.reference import is_reference
+
+    if is_reference(what):
+        from specdesk.cli.download_reference import download_reference
+
+        with output(quiet=quiet, as_json=as_json) as out:
+            download_reference(what, out, check=check, update=update)
+        return
+    wanted = load_manifest().pair(what)
+    if check or update:
+        raise UsageError(
+            f"the files of the recommended pair {wanted.name} are fixed by their sha256",
+            "leave out --check and --update",
+        )
     from specdesk.hub.fetch import fetch_pair
 
-    wanted = load_manifest().pair(pair)
     with output(quiet=quiet, as_json=as_json) as out:
         files = fetch_pair(wanted, out.report)
         out.end({"target": files.target, "draft": files.draft}, f"specdesk run --pair {wanted.name} PROMPT")

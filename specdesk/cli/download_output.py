@@ -22,10 +22,15 @@ class Output:
     report: SilentReporter
     quiet: bool
 
+    @property
+    def as_json(self) -> JsonReporter | None:
+        """Where JSON is printed, if it is asked for."""
+        return self.report if isinstance(self.report, JsonReporter) else None
+
     def end(self, files: Mapping[str, Path], run_it: str) -> None:
         """Where the files are, by what they are; and the line to type next."""
-        if isinstance(self.report, JsonReporter):
-            self.report.tell("done", files={role: str(path) for role, path in files.items()}, run=run_it)
+        if self.as_json is not None:
+            self.as_json.tell("done", files={role: str(path) for role, path in files.items()}, run=run_it)
             return
         width = max(map(len, files))
         for role, path in files.items():

@@ -15,8 +15,12 @@ class ModelFile:
     """One file of an artifact; `size_bytes` and `sha256` decide whether bytes are it."""
 
     path: str
+    """With folders, where its repository has some."""
     size_bytes: int
-    sha256: str
+    sha256: str | None
+    """None where its source states none: then the size alone decides."""
+    version: str | None = None
+    """What its source calls these bytes, and others otherwise; empty where it does not say. None: they never change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,17 @@
-"""Brings models to this disk: whatever the source, a file gets its name only after its sha256 was checked."""
+"""Brings recommended models to this disk: a file gets its name only after its sha256 was checked."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from specdesk import paths
-from specdesk.errors import NetworkError, StorageError
+from specdesk.errors import NetworkError
 from specdesk.hub import on_disk
-from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, ModelFile, Pair
-from specdesk.hub.landing import land
-from specdesk.hub.report import FetchPlan, Reporter
-from specdesk.hub.room import ROOM_HINT, refuse_without_room, room_for
-from specdesk.hub.sources import FileSource, SourceError, SourceUnreachableError
-from specdesk.hub.stopping import POLL_S, Never, Stop, check
+from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, Pair
+from specdesk.hub.bring import Wanted, bring
+from specdesk.hub.report import Reporter
+from specdesk.hub.sources import FileSource
+from specdesk.hub.stopping import Never, Stop
 from specdesk.settings import DEFAULT_N_CTX
 
 SourcesOf = Callable[[Artifact], Sequence[FileSource]]
@@ -75,85 +68,19 @@ def _fetch_all(
         return
     find = sources_of or partial(sources_for, stop=stop, notice=report.notice)
     sources = {artifact.name: find(artifact) for artifact, _ in missing}
-    destinations = [(on_disk.file_path(artifact, file), file) for artifact, file in missing]
-    for path, _ in destinations:
-        on_disk.refuse_outside(path)
-    destination = paths.models_dir()
-    with _disk_errors(destination):
-        room = room_for(destinations, destination)
-    report.begin(
-        FetchPlan(
-            name=name,
-            files=tuple(file.path for _, file in missing),
-            size_bytes=sum(file.size_bytes for _, file in missing),
-            memory_bytes=sum(artifact.memory_bytes(DEFAULT_N_CTX) for artifact in artifacts) + BUFFER_BYTES,
-            licences=tuple(dict.fromkeys(artifact.licence for artifact, _ in missing)),
-            destination=destination,
-            free_bytes=room.free_bytes,
-        )
+    bring(
+        [
+            Wanted(
+                file,
+                on_disk.file_path(artifact, file),
+                sources[artifact.name],
+                partial(on_disk.is_present, artifact, file),
+            )
+            for artifact, file in missing
+        ],
+        report,
+        stop,
+        name=name,
+        memory_bytes=sum(artifact.memory_bytes(DEFAULT_N_CTX) for artifact in artifacts) + BUFFER_BYTES,
+        licences=tuple(dict.fromkeys(artifact.licence for artifact, _ in missing)),
     )
-    refuse_without_room(room, destination)
-    unreachable: dict[str, str] = {}
-    for (artifact, file), (path, _) in zip(missing, destinations, strict=True):
-        with _disk_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with _turn(path, report, stop):
-                if not on_disk.is_present(artifact, file):  # another process may just have fetched it
-                    _fetch_file(file, path, sources[artifact.name], report, unreachable, stop)
-
-
-def _fetch_file(
-    file: ModelFile,
-    path: Path,
-    sources: Sequence[FileSource],
-    report: Reporter,
-    unreachable: dict[str, str],
-    stop: Stop,
-) -> None:
-    """Tries the sources in order. `unreachable` says of which nothing can be had; they are not asked again."""
-    failures: list[str] = []
-    for number, source in enumerate(sources, start=1):
-        if source.name in unreachable:
-            failures.append(unreachable[source.name])
-            continue
-        try:
-            land(file, path, source, report, stop)
-        except SourceError as error:
-            failures.append(str(error))
-            if isinstance(error, SourceUnreachableError):
-                unreachable[source.name] = str(error)
-            if number < len(sources):
-                report.notice(f"{error}; trying {sources[number].name}")
-        else:
-            return
-    raise NetworkError(f"{file.path} could not be fetched: {'; '.join(failures)}")
-
-
-@contextlib.contextmanager
-def _turn(path: Path, report: Reporter, stop: Stop) -> Iterator[None]:
-    """Holds the file against other processes; says so if it has to wait for one."""
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        report.notice(f"another specdesk is fetching {path.name}; waiting for it")
-        while not lock.is_locked:
-            check(stop)
-            with contextlib.suppress(Timeout):
-                lock.acquire(timeout=POLL_S)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextlib.contextmanager
-def _disk_errors(path: Path) -> Generator[None]:
-    """What the disk refuses becomes a StorageError; broken pipes and the like are somebody else's."""
-    try:
-        yield
-    except ConnectionError:
-        raise
-    except OSError as error:
-        hint = ROOM_HINT if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise StorageError(f"{path}: {error.strerror or error}", hint) from error

@@ -27,12 +27,13 @@ _UNSATISFIABLE = 416
 class HttpBody:
     """Asks for a file as often as it takes; once an answer named the version it sends, only that one will do."""
 
-    def __init__(self, file: ModelFile, *, answer_s: float, stall_s: float, stop: Stop) -> None:
+    def __init__(self, file: ModelFile, *, answer_s: float, stall_s: float, stop: Stop, etag: str = "") -> None:
+        """`etag` is that of the version to go on with, as the host that sends it writes it; empty where any will do."""
         self._file = file
         self._answer_s = answer_s
         self._stall_s = stall_s
         self._stop = stop
-        self._etag = ""
+        self._etag = etag
 
     def chunks(self, location: str, headers: dict[str, str], start: int) -> Generator[bytes]:
         """The bytes at that address from `start` on.
@@ -73,7 +74,7 @@ class HttpBody:
         """Refuse a body that is not the file from `start` on."""
         path = self._file.path
         etag = response.headers.get("ETag", "")
-        if self._etag and etag and etag != self._etag:
+        if start and self._etag and etag and etag != self._etag:
             raise ResumeError(f"{path} has changed at {host} while it was fetched")
         if start and response.status_code != _PARTIAL:
             raise ResumeError(f"{host} cannot go on in the middle of {path}")

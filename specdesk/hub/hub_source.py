@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Generator, Sequence
+from typing import Protocol
 from urllib.parse import urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-import httpx2
-from huggingface_hub import constants, get_hf_file_metadata, get_token, hf_hub_url
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
 from huggingface_hub.file_download import HfFileMetadata
 
-from specdesk.hub.artifacts import Artifact, ModelFile
-from specdesk.hub.http_body import ANSWER_S, STALL_S, HttpBody, compare_size, host_of, reason, refusal
+from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.asking import asked
+from specdesk.hub.http_body import ANSWER_S, STALL_S, HttpBody, compare_size, host_of
+from specdesk.hub.hub_access import endpoint_name, page_of, token, without_telemetry
 from specdesk.hub.reconnecting import PAUSES_S, reconnecting
 from specdesk.hub.refusals import Asked
 from specdesk.hub.sources import SourceError, SourceUnreachableError
-from specdesk.hub.stopping import Never, Stop, within
+from specdesk.hub.stopping import Never, Stop
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class InRepository(Protocol):
+    """Something that a repository of the hub publishes."""
+
+    @property
+    def repo(self) -> str:
+        """OWNER/REPOSITORY."""
+
+    @property
+    def revision(self) -> str:
+        """A commit, or a branch or tag."""
 
 
 class HubSource:
@@ -28,7 +39,7 @@ class HubSource:
 
     def __init__(
         self,
-        artifact: Artifact,
+        artifact: InRepository,
         *,
         endpoint: str | None = None,
         answer_s: float = ANSWER_S,
@@ -38,22 +49,19 @@ class HubSource:
         stop: Stop | None = None,
     ) -> None:
         """`notice` is told of each time that a lost connection is made again."""
-        self._artifact = artifact
+        self._repo, self._revision = artifact.repo, artifact.revision
         self._endpoint = endpoint or constants.ENDPOINT
         self._answer_s = answer_s
         self._stall_s = stall_s
         self._pauses_s = pauses_s
         self._notice = notice or _unheard
         self._stop = stop or Never()
-        # Else the library asks the endpoint once a day for a list of programs to look for on this machine.
-        constants.HF_HUB_DISABLE_TELEMETRY = True
+        without_telemetry()
 
     @property
     def name(self) -> str:
         """Host and port of the endpoint; all of it where it has none."""
-        with contextlib.suppress(ValueError):
-            return host_of(urlsplit(self._endpoint)) or self._endpoint
-        return self._endpoint
+        return endpoint_name(self._endpoint)
 
     def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
         """The file's bytes from `start` on; the size the hub announces is compared before the first of them.
@@ -72,59 +80,35 @@ class HubSource:
     def _once(self, file: ModelFile, body: HttpBody, start: int) -> Generator[bytes]:
         # Each time anew: where the bytes lie is told for a limited time only.
         try:
-            url = hf_hub_url(self._artifact.repo, file.path, revision=self._artifact.revision, endpoint=self._endpoint)
+            url = hf_hub_url(self._repo, file.path, revision=self._revision, endpoint=self._endpoint)
             urlsplit(url)
         except ValueError as error:
             raise SourceUnreachableError(f"{self.name} is no address: {error}") from error
-        token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
-        found = self._ask(url, token, file)
+        with_token = token()
+        found = self._ask(url, with_token, file)
         compare_size(self.name, found.size, file)
         # Large files are named by their sha256 there.
-        if _SHA256.fullmatch(found.etag or "") and found.etag != file.sha256:
+        if file.sha256 and _SHA256.fullmatch(found.etag or "") and found.etag != file.sha256:
             raise SourceError(f"{self.name} has another {file.path} now, with sha256 {found.etag}")
         location = urljoin(url, found.location)
         headers = {}
         # The bytes often lie on another host, which the token is no business of. Where the body is redirected
         # once more, the client drops the header as the host changes.
-        if token and _origin(location) == _origin(url):
-            headers["Authorization"] = f"Bearer {token}"
+        if with_token and _origin(location) == _origin(url):
+            headers["Authorization"] = f"Bearer {with_token}"
         yield from body.chunks(location, headers, start)
 
-    def _ask(self, url: str, token: str | None, file: ModelFile) -> HfFileMetadata:
-        try:
-            return within(
-                self._answer_s,
-                lambda: get_hf_file_metadata(url, token=token or False, timeout=self._answer_s),
-                self._stop,
-            )
-        except HfHubHTTPError as error:
-            raise refusal(error.response, self._asked(file, token).refused(error.response)) from error
-        except (httpx2.TimeoutException, TimeoutError) as error:
-            raise SourceUnreachableError(
-                f"{self.name} did not answer within {self._answer_s:g} s{_by_proxy(url)}"
-            ) from error
-        except (ValueError, OSError) as error:
-            raise SourceUnreachableError(
-                f"{self.name} could not be asked: {error} (an endpoint, proxy, token or certificate of the environment)"
-            ) from error
-        except httpx2.RequestError as error:
-            raise SourceUnreachableError(
-                f"{self.name} could not be reached{_by_proxy(url)}: {reason(error)}"
-            ) from error
-
-    def _asked(self, file: ModelFile, token: str | None) -> Asked:
-        page = urlsplit(self._endpoint)._replace(netloc=self.name).geturl() + f"/{self._artifact.repo}"
-        return Asked(self.name, page, self._artifact.repo, self._artifact.revision, file.path, token is not None)
-
-
-def _by_proxy(url: str) -> str:
-    """Which proxy stands between, if any: it may be the one that does not answer."""
-    parts = urlsplit(url)
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.hostname or ""):
-        return ""
-    return f" through the proxy {host_of(urlsplit(proxy))}"
+    def _ask(self, url: str, with_token: str | None, file: ModelFile) -> HfFileMetadata:
+        page = page_of(self._endpoint, self._repo)
+        about = Asked(self.name, page, self._repo, self._revision, file.path, with_token is not None)
+        return asked(
+            lambda: get_hf_file_metadata(url, token=with_token or False, timeout=self._answer_s),
+            url,
+            self.name,
+            refused=about.refused,
+            answer_s=self._answer_s,
+            stop=self._stop,
+        )
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -38,7 +38,7 @@ def expected_of(path: Path, manifest: Manifest) -> Expected | None:
 def _by_manifest(path: Path, manifest: Manifest) -> Expected | None:
     for artifact in manifest.artifacts:
         for file in artifact.files:
-            if path.absolute() == file_path(artifact, file).absolute():
+            if file.sha256 is not None and path.absolute() == file_path(artifact, file).absolute():
                 pair = next((pair.name for pair in manifest.pairs if artifact in pair.artifacts), None)
                 again = "download it again" if pair is None else f"fetch it again: specdesk download {pair}"
                 mend = f"delete it: specdesk models remove {path}, and {again}"

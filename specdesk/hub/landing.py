@@ -1,5 +1,5 @@
-"""Puts what a source delivers on the disk: under the file's name only after its sha256 was checked, until then as a
-part beside it, which is gone on with the next time."""
+"""Puts what a source delivers on the disk: under the file's name only after it was checked, until then as a part beside
+it, which is gone on with the next time."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def part_bytes(path: Path) -> int:
 def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop: Stop) -> None:
     """Fetch what is missing of a file and give it its name.
 
-    Whatever ends this early leaves the part for the next time, unless its bytes are wrong.
+    Whatever ends this early leaves the part for the next time, unless its bytes are wrong. A part of another version of
+    the file is not gone on with, nor one whose version is not known and cannot be told by its hash.
     Raises: SourceError; OSError where the disk refuses; Interrupted.
     """
     start = part_bytes(path)
-    if start > file.size_bytes:
+    if start > file.size_bytes or not _same_version(file, path):
         start = 0
     while True:
         try:
@@ -51,14 +52,31 @@ def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop
             start = error.at
         except _WrongBytesError as error:
             part_of(path).unlink(missing_ok=True)
+            _version_beside(path).unlink(missing_ok=True)
             if not start:
                 raise
             report.notice(f"{error}; what was kept of it may be damaged, it is fetched anew")
             start = 0
         else:
             part_of(path).replace(path)
+            _version_beside(path).unlink(missing_ok=True)
             report.finish()
             return
+
+
+def _same_version(file: ModelFile, path: Path) -> bool:
+    """Whether what has come may be a part of these bytes."""
+    if file.version is None:
+        return True
+    try:
+        kept = _version_beside(path).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return file.sha256 is not None  # which will decide
+    return kept == file.version != ""
+
+
+def _version_beside(path: Path) -> Path:
+    return path.with_name(f"{part_of(path).name}.version")
 
 
 class _WrongBytesError(SourceError):
@@ -68,6 +86,9 @@ class _WrongBytesError(SourceError):
 def _complete(file: ModelFile, path: Path, source: FileSource, start: int, report: Reporter, stop: Stop) -> None:
     """Append to the first `start` bytes of the part until it is the whole file, checked."""
     report.start(file.path, file.size_bytes)
+    if file.version is not None:
+        _version_beside(path).unlink(missing_ok=True)  # else a link in its place would be written through
+        _version_beside(path).write_text(file.version, encoding="utf-8")
     with _opened(path) as out:
         out.truncate(start)
         digest = _digest_of(out, stop)
@@ -90,7 +111,7 @@ def _complete(file: ModelFile, path: Path, source: FileSource, start: int, repor
         os.fsync(out.fileno())
     if received != file.size_bytes:
         raise SourceError(f"{source.name} sent {received} of the {file.size_bytes} bytes of {file.path}")
-    if digest.hexdigest() != file.sha256:
+    if file.sha256 is not None and digest.hexdigest() != file.sha256:
         sha256 = digest.hexdigest()
         raise _WrongBytesError(f"{file.path} from {source.name} was deleted: its sha256 is {sha256}, not {file.sha256}")
 
@@ -108,6 +129,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if not part_bytes(path):
             part.unlink(missing_ok=True)
+            _version_beside(path).unlink(missing_ok=True)
 
 
 def _digest_of(out: IO[bytes], stop: Stop) -> hashlib._Hash:

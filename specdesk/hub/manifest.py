@@ -98,7 +98,7 @@ def _geometry(table: StrictTable) -> KvGeometry:
 def _file(table: StrictTable) -> ModelFile:
     file = ModelFile(_safe_path(table, "path", parts=1), table.take("bytes", int), table.take("sha256", str))
     table.end()
-    if not _SHA256.fullmatch(file.sha256):
+    if file.sha256 is None or not _SHA256.fullmatch(file.sha256):
         raise table.error(f"sha256 must be 64 lowercase hexadecimal digits, not {file.sha256!r}")
     return file
 

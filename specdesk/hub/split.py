@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Final
 
 _PART: Final = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.IGNORECASE)
+_SUFFIX: Final = ".gguf"
+_MOST: Final = 1000
+"""Files of one model; what claims to have more only looks like one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,18 @@ def part_of(name: str) -> Part | None:
     """What the name says; None where it is not that of a part."""
     match = _PART.fullmatch(name)
     return None if match is None else Part(match["stem"], int(match["number"]), int(match["count"]))
+
+
+def all_names(name: str) -> tuple[str, ...]:
+    """The names of all files of the model that the file belongs to, in order; itself where it is whole.
+
+    `name` may have folders before it.
+    """
+    part = part_of(name)
+    if part is None or not 1 <= part.number <= part.count <= _MOST:
+        return (name,)
+    suffix = name[-len(_SUFFIX) :]  # which may be written in capitals
+    return tuple(part.name(number)[: -len(_SUFFIX)] + suffix for number in range(1, part.count + 1))
 
 
 def without_later_parts(names: Iterable[str]) -> list[str]:

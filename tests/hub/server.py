@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,10 @@ class Seen:
 
 @dataclass
 class HubServer:
-    """Serves `files`, OWNER/REPO/FILE -> content, under /OWNER/REPO/resolve/REVISION/FILE."""
+    """Serves `files`, OWNER/REPO/FILE -> content, under /OWNER/REPO/resolve/REVISION/FILE and as they are called.
+
+    What a repository holds is listed under /api/models/OWNER/REPO, with the sha256 of each file.
+    """
 
     files: dict[str, bytes] = field(default_factory=dict)
     status: int = 200
@@ -54,6 +59,12 @@ class HubServer:
     """Base URL that HEAD points to, as the hub points to its content network."""
     get_redirect: str | None = None
     seen: list[Seen] = field(default_factory=list)
+    commit: str = "0" * 40
+    card: dict[str, Any] = field(default_factory=lambda: {"license": "mit"})
+    listed: list[str] = field(default_factory=list)
+    """Names that are listed beside those of `files`."""
+    has_head: bool = True
+    """Whether HEAD is answered at all."""
 
     def __enter__(self) -> Self:
         self._released = threading.Event()
@@ -102,10 +113,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
         else:
             self.send_header("Content-Length", str(size))
-        self.send_header("X-Repo-Commit", "0" * 40)
-        self.send_header("ETag", hub.etag)
-        self.send_header("X-Linked-Size", str(size))
-        self.send_header("X-Linked-Etag", hub.linked_etag or hub.etag)
+        self._tag()
+        if "/resolve/" in self.path:
+            self.send_header("X-Repo-Commit", hub.commit)
+            self.send_header("X-Linked-Size", str(size))
+            self.send_header("X-Linked-Etag", hub.linked_etag or hub.etag)
         self.end_headers()
 
     def do_GET(self) -> None:
@@ -120,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         content = self._part(content)
-        self.send_header("ETag", hub.etag)
+        self._tag()
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         stalls = hub.stalls and (hub.sent_bytes is not None or bool(hub.breaks))
@@ -132,8 +144,37 @@ class _Handler(BaseHTTPRequestHandler):
             hub.stay_silent()
         self.close_connection = True
 
+    def _tag(self) -> None:
+        if self.hub.etag:
+            self.send_header("ETag", self.hub.etag)
+
+    def _list(self, repo: str) -> None:
+        """What a repository holds, as the hub's API tells it."""
+        hub = self.hub
+        named = {name.removeprefix(f"{repo}/"): content for name, content in hub.files.items() if name.startswith(repo)}
+        siblings = [
+            {
+                "rfilename": name,
+                "size": len(content),
+                "blobId": "0" * 40,
+                "lfs": {"size": len(content), "sha256": hashlib.sha256(content).hexdigest(), "pointerSize": 130},
+            }
+            for name, content in (named | dict.fromkeys(hub.listed, b"GGUF")).items()
+        ]
+        answer = {"id": repo, "modelId": repo, "sha": hub.commit, "cardData": hub.card, "siblings": siblings}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def _part(self, content: bytes) -> bytes:
         """What of the file was asked for, after the headers that say so have been sent."""
+        if self.headers.get("Range") == "bytes=0-0":
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes 0-0/{len(content)}")
+            return content[:1]
         asked, only_of = self.headers.get("Range"), self.headers.get("If-Range")
         if asked is None or self.hub.ranges == "none" or only_of not in (None, self.hub.etag):
             self.send_response(200)
@@ -154,8 +195,18 @@ class _Handler(BaseHTTPRequestHandler):
         status = hub.get_status if self.command == "GET" and hub.get_status else hub.status
         if hub.busy:
             hub.busy, status = hub.busy - 1, 503
-        owner, repo, resolve, _revision, name = urlsplit(self.path).path.strip("/").split("/")
-        content = hub.files.get(f"{owner}/{repo}/{name}") if resolve == "resolve" else None
+        if self.command == "HEAD" and not hub.has_head:
+            status = 405
+        path = unquote(urlsplit(self.path).path).strip("/")
+        if path.startswith("api/models/") and status == 200:
+            repo = "/".join(path.split("/")[2:4])
+            if any(name.startswith(f"{repo}/") for name in hub.files):
+                self._list(repo)
+                return None
+        names = path.split("/")
+        if names[2:3] == ["resolve"]:
+            del names[2:4]
+        content = hub.files.get("/".join(names))
         if status == 200 and content is not None:
             return content
         self.send_response(404 if status == 200 else status)
