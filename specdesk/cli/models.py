@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from specdesk.cli.options import EngineOptions, Models
 from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
-from specdesk.errors import UsageError
+from specdesk.errors import ModelError, UsageError
 from specdesk.hub.chosen import Chosen, absent, of_pair, remembered
 from specdesk.settings import EngineSettings
 
@@ -60,7 +62,7 @@ def intended(models: Models) -> Chosen:
     """The files to load; those of a recommended pair may have to be fetched first, unless --no-download.
 
     Raises: UsageError for options that contradict each other or an unknown pair; ModelError for an absent pair that may
-    not be fetched; StorageError where the disk does not say.
+    not be fetched, or a split model of which files are missing; StorageError where the disk does not say.
     """
     if models.target is None:
         if models.draft is not None:
@@ -68,7 +70,14 @@ def intended(models: Models) -> Chosen:
         return _intended_pair(models.pair or "default", no_download=models.no_download)
     if models.pair is not None:
         raise UsageError("--pair and --target exclude each other", "a pair names its target and draft itself")
-    return Chosen(None, models.target, models.draft)
+    return _whole(models.target, models.draft)
+
+
+def _whole(target: Path, draft: Path | None) -> Chosen:
+    """The files to load for those that were named. Raises ModelError for a split model of which files are missing."""
+    from specdesk.hub.whole import whole
+
+    return Chosen(None, whole(target), None if draft is None else whole(draft))
 
 
 def intended_or_last(models: Models) -> tuple[Chosen, str]:
@@ -87,9 +96,13 @@ def intended_or_last(models: Models) -> tuple[Chosen, str]:
     if last is None:
         return intended(models), ""
     gone = [path for path in (last.target, last.draft) if path is not None and not path.is_file()]
-    if not gone:
-        return last, ""
-    return intended(models), f"the models chosen last time are not here any more: {gone[0]} is missing"
+    if gone:
+        return intended(models), f"the models chosen last time are not here any more: {gone[0]} is missing"
+    try:
+        # A recommended pair that is not complete is fetched.
+        return (last if last.pair is not None else _whole(last.target, last.draft)), ""
+    except ModelError as error:
+        return intended(models), f"the models chosen last time are not all here: {error.message}"
 
 
 def _intended_pair(name: str, *, no_download: bool) -> Chosen:

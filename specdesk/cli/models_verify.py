@@ -34,7 +34,8 @@ def verify(
 ) -> int:
     """Read model files again and compare their sha256 with what is known of them.
 
-    Known are recommended models, what Ollama or the Hugging Face cache keeps, and downloads by the hub's library.
+    Known are recommended models, other downloads where a sha256 was published, what Ollama or the Hugging Face cache
+    keeps, and downloads by the hub's library.
 
     Exit codes: 0 nothing is damaged, 2 usage, also where nothing is known of what was named, 3 damaged.
     """

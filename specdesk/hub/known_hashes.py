@@ -11,6 +11,7 @@ from typing import Final
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.ollama import blob_sha256
 from specdesk.hub.on_disk import file_path
+from specdesk.hub.origin import origin_of
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _CLOCK_S: Final = 1.0
@@ -31,8 +32,8 @@ class Expected:
 
 
 def expected_of(path: Path, manifest: Manifest) -> Expected | None:
-    """What is known of the file: by the manifest, by its name among blobs, by notes of the hub's library."""
-    return _by_manifest(path, manifest) or _by_blob(path) or _by_note(path)
+    """What is known of the file: by the manifest, its download, its name among blobs, notes of the hub's library."""
+    return _by_manifest(path, manifest) or _by_origin(path) or _by_blob(path) or _by_note(path)
 
 
 def _by_manifest(path: Path, manifest: Manifest) -> Expected | None:
@@ -44,6 +45,16 @@ def _by_manifest(path: Path, manifest: Manifest) -> Expected | None:
                 mend = f"delete it: specdesk models remove {path}, and {again}"
                 return Expected(file.sha256, "models.toml", mend, file.size_bytes)
     return None
+
+
+def _by_origin(path: Path) -> Expected | None:
+    """What the hub called it when specdesk downloaded it."""
+    origin = origin_of(path)
+    if origin is None or not _SHA256.fullmatch(origin.version):
+        return None
+    again = origin.source + (f"@{origin.revision}" if origin.revision else "")
+    mend = f"delete it: specdesk models remove {path}, and fetch it again: specdesk download {again}"
+    return Expected(origin.version, "where it was downloaded from", mend)
 
 
 def _by_blob(path: Path) -> Expected | None:

@@ -24,6 +24,11 @@ def part_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
+def version_of_part(path: Path) -> Path:
+    """Where it is kept which version of a file its part is of, if the file may change."""
+    return path.with_name(f"{part_of(path).name}.version")
+
+
 def part_bytes(path: Path) -> int:
     """How much of a file has come, by its part."""
     try:
@@ -52,14 +57,14 @@ def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop
             start = error.at
         except _WrongBytesError as error:
             part_of(path).unlink(missing_ok=True)
-            _version_beside(path).unlink(missing_ok=True)
+            version_of_part(path).unlink(missing_ok=True)
             if not start:
                 raise
             report.notice(f"{error}; what was kept of it may be damaged, it is fetched anew")
             start = 0
         else:
             part_of(path).replace(path)
-            _version_beside(path).unlink(missing_ok=True)
+            version_of_part(path).unlink(missing_ok=True)
             report.finish()
             return
 
@@ -69,14 +74,10 @@ def _same_version(file: ModelFile, path: Path) -> bool:
     if file.version is None:
         return True
     try:
-        kept = _version_beside(path).read_text(encoding="utf-8")
+        kept = version_of_part(path).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return file.sha256 is not None  # which will decide
     return kept == file.version != ""
-
-
-def _version_beside(path: Path) -> Path:
-    return path.with_name(f"{part_of(path).name}.version")
 
 
 class _WrongBytesError(SourceError):
@@ -87,8 +88,8 @@ def _complete(file: ModelFile, path: Path, source: FileSource, start: int, repor
     """Append to the first `start` bytes of the part until it is the whole file, checked."""
     report.start(file.path, file.size_bytes)
     if file.version is not None:
-        _version_beside(path).unlink(missing_ok=True)  # else a link in its place would be written through
-        _version_beside(path).write_text(file.version, encoding="utf-8")
+        version_of_part(path).unlink(missing_ok=True)  # else a link in its place would be written through
+        version_of_part(path).write_text(file.version, encoding="utf-8")
     with _opened(path) as out:
         out.truncate(start)
         digest = _digest_of(out, stop)
@@ -129,7 +130,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if not part_bytes(path):
             part.unlink(missing_ok=True)
-            _version_beside(path).unlink(missing_ok=True)
+            version_of_part(path).unlink(missing_ok=True)
 
 
 def _digest_of(out: IO[bytes], stop: Stop) -> hashlib._Hash:

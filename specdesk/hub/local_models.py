@@ -195,6 +195,11 @@ def _unfit(header: GgufHeader) -> str:
     return _NOT_FOR_TEXT.get(header.architecture, "")
 
 
+def missing_parts(path: Path, header: GgufHeader | None) -> str:
+    """How many parts of the model are here, and which is missing, in words; empty where none is."""
+    return _parts(path, header)[1]
+
+
 def _parts(path: Path, header: GgufHeader | None) -> tuple[tuple[Path, ...], str]:
     """The further parts of a model that lie beside it, and how many are missing, in words."""
     own = part_of(path.name)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from specdesk.whole_file import replace_whole
+
+_CLOCK_S: Final = 1.0
+"""By how much a file may be younger than what is remembered of it, which is written last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +37,19 @@ def keep_origin(path: Path, origin: Origin) -> None:
 
 
 def origin_of(path: Path) -> Origin | None:
-    """What is remembered of the file; None where nothing is, or it cannot be read."""
+    """What is remembered of the file; None where nothing is, it cannot be read, or the file was changed since."""
+    beside = _beside(path)
     try:
-        return msgspec.json.decode(_beside(path).read_bytes(), type=Origin)
+        if path.stat().st_mtime > beside.stat().st_mtime + _CLOCK_S:
+            return None
+        return msgspec.json.decode(beside.read_bytes(), type=Origin)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None
+
+
+def forget_origin(path: Path) -> None:
+    """Nothing is remembered of it any more. Raises OSError."""
+    _beside(path).unlink(missing_ok=True)
 
 
 def _beside(path: Path) -> Path:

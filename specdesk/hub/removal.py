@@ -11,10 +11,11 @@ from filelock import FileLock, Timeout
 
 from specdesk.errors import StorageError, UsageError
 from specdesk.hub.artifacts import Artifact, Pair
-from specdesk.hub.landing import part_of
+from specdesk.hub.landing import part_of, version_of_part
 from specdesk.hub.local_models import LocalModel
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path, has_pair
+from specdesk.hub.origin import forget_origin
 from specdesk.paths import models_dir
 
 
@@ -59,7 +60,8 @@ def of_model(model: LocalModel) -> Removal:
         )
     if models_dir().absolute() not in model.path.absolute().parents:
         raise UsageError(f"{model.path} does not lie in the models folder", f"that is {models_dir()}")
-    return Removal((model.path, *model.parts))
+    files = (model.path, *model.parts)
+    return Removal((*files, *(part_of(path) for path in files if part_of(path).exists())))
 
 
 def remove(removal: Removal) -> None:
@@ -68,10 +70,15 @@ def remove(removal: Removal) -> None:
     Raises: StorageError where a file is being downloaded, or the disk refuses; files before it are gone then.
     """
     for path in removal.files:
-        lock = path.with_name(f".{path.name.removesuffix('.part')}.lock")
+        place = path.with_name(path.name.removesuffix(".part"))
+        lock = path.with_name(f".{place.name}.lock")
         try:
             with FileLock(lock, blocking=False):  # which is held while it is downloaded
                 path.unlink(missing_ok=True)
+                if path == place:
+                    forget_origin(path)
+                else:
+                    version_of_part(place).unlink(missing_ok=True)
                 lock.unlink(missing_ok=True)
         except Timeout:
             raise StorageError(f"{path.name} is being downloaded now", "stop that first") from None

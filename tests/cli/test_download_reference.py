@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.shell import COMMAND, TIMEOUT_S, specdesk
 from tests.hub.server import HubServer
+from tests.tiny.gguf_stubs import write_stub
 
 GGUF = b"GGUF" + bytes(range(256)) * 4096
 SIZE = len(GGUF)
@@ -175,6 +176,27 @@ def test_what_is_here_is_said_to_be_here_with_the_network_blocked(hub: HubServer
     assert offline.returncode == 4
     assert "HF_HUB_OFFLINE is set" in offline.stderr
     assert hub.seen == []
+
+
+def test_a_split_model_is_run_whole_or_not_at_all(hub: HubServer, env: dict[str, str], tmp_path: Path) -> None:
+    """Nothing is loaded while a file is missing; the message says how to get it, and that works."""
+    names = [f"big-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+    stub = write_stub(tmp_path / "stub.gguf", n_parts=3).read_bytes()
+    hub.files = {f"owner/split/{name}": stub + name.encode() for name in names}
+    done = download(f"hf:owner/split/{names[1]}", env=env)
+    first = folder() / "owner" / "split" / names[0]
+    assert done.stdout == f"model  {first}\n", done.stderr
+    assert files() == names
+    first.with_name(names[1]).unlink()
+    for name in (names[0], names[2]):
+        done = specdesk("run", "--target", first.with_name(name), "hello", env=env)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr == (
+            f"specdesk: {first.with_name(name)} cannot be loaded: incomplete: 2 of 3 parts; {names[1]} is missing "
+            f"(fetch it with: specdesk download hf:owner/split/{names[0]})\n"
+        )
+    assert download(f"hf:owner/split/{names[0]}", env=env).returncode == 0
+    assert files() == names
 
 
 PART = SIZE * 60 // 100

@@ -12,6 +12,7 @@ from specdesk.hub.added import add
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.manifest import load_manifest
 from specdesk.hub.on_disk import file_path
+from specdesk.hub.origin import Origin, keep_origin
 from specdesk.paths import models_dir
 from tests.cli.shell import COMMAND, TIMEOUT_S, lines
 from tests.cli.test_models import models, put
@@ -76,6 +77,16 @@ def test_a_model_goes_with_all_its_parts_by_name_or_path(tmp_path: Path) -> None
     assert [part.exists() for part in parts] == [False, False]
     assert models("remove", single, "--yes").returncode == 0
     assert [path.name for path in models_dir().iterdir()] == ["stays.gguf"]
+
+
+def test_what_is_remembered_of_a_download_goes_with_it() -> None:
+    path = write_stub(models_dir() / "owner" / "toy" / "toy.gguf", "Toy")
+    keep_origin(path, Origin("hf:owner/toy/toy.gguf", "a" * 64, None, None))
+    for name in ("toy.gguf.part", "toy.gguf.part.version"):  # of an update that ended early
+        path.with_name(name).write_bytes(b"x")
+    done = models("remove", path, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert list(models_dir().iterdir()) == []
 
 
 def test_without_a_terminal_nothing_is_deleted_unasked() -> None:

@@ -19,6 +19,7 @@ from specdesk.hub.added import add
 from specdesk.hub.artifacts import Artifact
 from specdesk.hub.manifest import Manifest, load_manifest
 from specdesk.hub.on_disk import file_path
+from specdesk.hub.origin import Origin, keep_origin
 from specdesk.paths import models_dir
 from tests.cli.shell import COMMAND, TIMEOUT_S, lines
 from tests.cli.test_models import models, put
@@ -124,6 +125,17 @@ def test_notes_of_the_hub_library_are_believed_of_files_that_did_not_change(tmp_
     assert models("verify", path).stdout == f"not known  {path}\n"
     note.write_text("what is this")
     assert models("verify", path).stdout == f"not known  {path}\n"
+
+
+def test_a_download_is_known_by_what_its_source_called_it() -> None:
+    path = write_stub(models_dir() / "owner" / "toy" / "toy.gguf")
+    keep_origin(path, Origin("hf:owner/toy/toy.gguf", sha256(path), "v1", None))
+    assert models("verify", path).stdout == f"ok         {path}\n"
+    keep_origin(path, Origin("hf:owner/toy/toy.gguf", "a" * 64, "v1", None))
+    done = models("verify", path)
+    assert done.returncode == 3
+    assert done.stdout.startswith(f"damaged    {path}: its sha256 is {sha256(path)}, not {'a' * 64}; delete it: ")
+    assert done.stdout.endswith(" and fetch it again: specdesk download hf:owner/toy/toy.gguf@v1\n")
 
 
 def test_of_what_nothing_is_known(tmp_path: Path) -> None:
