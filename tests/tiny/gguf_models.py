@@ -109,9 +109,9 @@ GEMMA = replace(TARGET, architecture="gemma3", n_layer=6, window=32, name="tiny 
 EXPERTS = replace(TARGET, n_experts=4, name="tiny experts")
 
 
-def write(path: Path, model: TinyModel) -> Path:
-    """Write `model` as a GGUF file; returns the path."""
-    writer = GGUFWriter(path, model.architecture)
+def write(path: Path, model: TinyModel, *, split_after: int = 0) -> Path:
+    """Write `model` as a GGUF file; returns the path. With `split_after`, in files of so many tensors beside it."""
+    writer = GGUFWriter(path, model.architecture, split_max_tensors=split_after)
     _write_metadata(writer, model)
     for name, weights in tensors(model).items():
         if weights.ndim == 1 or model.quantization is GGMLQuantizationType.F32:
