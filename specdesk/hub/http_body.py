@@ -20,6 +20,7 @@ ANSWER_S = 10.0
 STALL_S = 20.0
 """How long a body may send nothing."""
 
+_UNTRUSTED = "which SSL_CERT_FILE can change: it names a file of certificates to trust"
 _PARTIAL = 206
 _UNSATISFIABLE = 416
 
@@ -105,6 +106,9 @@ def reason(error: httpx2.RequestError) -> str:
     quotes_a_header = isinstance(error, httpx2.LocalProtocolError)  # which may be the one with the token
     if quotes_a_header:
         return type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        # Behind many a company's proxy every host shows the company's own certificate.
+        return f"its certificate is not trusted, {_UNTRUSTED}"
     return re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -197,6 +198,22 @@ def test_a_split_model_is_run_whole_or_not_at_all(hub: HubServer, env: dict[str,
         )
     assert download(f"hf:owner/split/{names[0]}", env=env).returncode == 0
     assert files() == names
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+def test_the_certificate_of_a_company_can_be_trusted(hub: HubServer, env: dict[str, str], tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=hub"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        ["openssl", "req", "-x509", *kind, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True
+    )
+    hub.encrypt(certificate, key)
+    env |= {"HF_ENDPOINT": hub.url.replace("http:", "https:"), "SSL_CERT_FILE": ""}
+    done = download(TOY, env=env)
+    assert done.returncode == 4
+    assert "its certificate is not trusted, which SSL_CERT_FILE can change" in done.stderr
+    assert download(TOY, env=env | {"SSL_CERT_FILE": str(certificate)}).returncode == 0
 
 
 PART = SIZE * 60 // 100

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import ssl
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
@@ -90,6 +92,12 @@ class HubServer:
     @property
     def host(self) -> str:
         return f"127.0.0.1:{self._http.server_port}"
+
+    def encrypt(self, certificate: Path, key: Path) -> None:
+        """From now on only https is spoken."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
 
     def stay_silent(self) -> None:
         """Blocks a handler until the server is closed."""
