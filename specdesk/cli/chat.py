@@ -55,7 +55,7 @@ def chat(
     typed = {**asdict(sampling), **asdict(speculation), **asdict(engine), "system": system, "max_tokens": max_tokens}
     setup = Setup(
         Keeper.open(),
-        engine_settings(first, engine, lookahead=None, exact=False),
+        engine_settings(first, engine, lookahead=None, exact=False, allow_plain=True),
         given={key: typed[key] for key in BY_KEY if key in given & typed.keys()},
         sampling=as_sampling(sampling),
     )

@@ -16,7 +16,7 @@ import pytest
 from specdesk import paths
 from tests.cli.shell import specdesk
 from tests.cli.terminal import Start, Terminal
-from tests.tiny.gguf_models import CHAT, CHATML, TARGET, TinyPair, write
+from tests.tiny.gguf_models import BYTES, CHAT, CHATML, DRAFT, TARGET, TinyPair, write
 from tests.tiny.gguf_stubs import write_stub
 
 SEND = "\r"
@@ -230,3 +230,21 @@ def test_what_was_saved_holds_unless_an_option_says_otherwise(tiny_pair: TinyPai
     finally:
         chat.close()
     assert "0.3" in path.read_text()
+
+
+@pytest.mark.parametrize("broken", ["gone", "other tokens"])
+def test_a_draft_that_cannot_be_used_is_told_as_long_as_it_runs(
+    open_chat: Start, tiny_pair: TinyPair, tmp_path: Path, broken: str
+) -> None:
+    draft = tmp_path / "draft.gguf"
+    if broken == "other tokens":
+        write(draft, replace(DRAFT, vocabulary=BYTES.swapped(100, 101)))
+    chat = open_chat("--target", tiny_pair.target, "--draft", draft, "--ctx", 256, "-n", 8)
+    chat.see("Enter sends")
+    chat.see("running without speculation: ")
+    chat.type(f"Once{SEND}")
+    screen = chat.see("cut at the token limit")
+    assert "WITHOUT SPECULATION" in screen
+    assert "running without speculation: " in screen
+    chat.type(QUIT)
+    assert chat.ended() == 0

@@ -27,7 +27,8 @@ class ChatHeader(Horizontal):
         if info.draft is not None:
             models += f" ⇐ {shortened(info.draft.name, beside=info.target.name)}"
         k = info.lookahead(options.answer_options(0))
-        lookahead = "plain" if k == 0 else "K auto" if options.lookahead is None else f"K {k}"
+        plain = "WITHOUT SPECULATION" if info.why_no_more(k) else "plain"
+        lookahead = plain if k == 0 else "K auto" if options.lookahead is None else f"K {k}"
         if info.exact is not None:
             lookahead += "   exact"
         seed = "new each answer" if options.seed is None else str(options.seed)
