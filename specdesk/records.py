@@ -92,13 +92,14 @@ def step_record(step: Step, tally: Tally, info: EngineInfo) -> dict[str, Any]:
         "draft_s": step.draft_s,
         "target_s": step.target_s,
         "step_s": step.step_s,
+        "plain_s": step.plain_s,
     }
 
 
 def step_of(record: Mapping[str, Any]) -> Step:
     """The step that a line of the trace was made of, as far as it tells.
 
-    What its tokens lead by and what plain decoding takes is not kept.
+    What its tokens lead by is not kept, and of older traces not what plain decoding takes.
     Raises: LookupError, TypeError, ValueError or OverflowError for other data.
     """
     step = Step(
@@ -126,6 +127,7 @@ def step_of(record: Mapping[str, Any]) -> Step:
         draft_s=record["draft_s"],
         target_s=record["target_s"],
         step_s=record["step_s"],
+        plain_s=record.get("plain_s"),
     )
     if any(delta.token < 0 for delta in step.deltas):
         raise ValueError("tokens are counted from 0")

@@ -73,7 +73,7 @@ class Bookshelf:
         if title is None:
             return False
         self._deleted.append(_Deleted(f"“{title}” is back", partial(self._store.restore, chat_id)))
-        self._owner.say(f"deleted “{title}” · U in the list brings it back")
+        self._owner.say(f"deleted “{title}” · F9 brings it back")
         self.refresh(None if chat_id == self._current else self._current)
         return True
 
@@ -90,7 +90,7 @@ class Bookshelf:
         self._left_out.append(left_out.first)
         back = partial(self._store.show, left_out.end, self._left_out)
         self._deleted.append(_Deleted(f"what was deleted from “{title}” is back", back, message.chat_id))
-        self._owner.say("deleted, with what followed · U brings it back")
+        self._owner.say("deleted, with what followed · F9 brings it back")
         return True
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -84,11 +84,11 @@ class Conversation:
             raise ValueError(f"message {answer.id} answers nothing")
         return self._answered(answer.parent, options, info)
 
-    def go_on(self, answer: ChatMessage, options: ChatOptions, info: EngineInfo) -> Question:
-        """The rest of an answer that was stopped, in the same message."""
+    def go_on(self, earlier: Sequence[Step], answer: ChatMessage, options: ChatOptions, info: EngineInfo) -> Question:
+        """The rest of an answer that was stopped, in the same message; its figures are of the `earlier` steps too."""
         self._store.resume(answer.id)
         asked = self._asked(options)
-        self._writing = _Writing(answer.id, info, self._clock())
+        self._writing = _Writing(answer.id, info, self._clock(), earlier)
         return Question(self._messages(self.turns), asked, answer.id)
 
     def aside(self, before: list[ChatMessage], text: str, options: ChatOptions) -> Request:
@@ -180,9 +180,11 @@ _ROLES: dict[Role, Any] = {Role.USER: "user", Role.ASSISTANT: "assistant"}
 class _Writing:
     """An answer on its way into the store."""
 
-    def __init__(self, answer_id: int, info: EngineInfo, now_s: float) -> None:
+    def __init__(self, answer_id: int, info: EngineInfo, now_s: float, earlier: Sequence[Step] = ()) -> None:
         self.answer_id = answer_id
         self.answer = Answer()
+        for step in earlier:
+            self.answer.add(step)
         self.saved_at_s = now_s
         self._info = info
         self._text: list[str] = []

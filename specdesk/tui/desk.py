@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
@@ -36,7 +37,10 @@ class Owner(ShowsErrors, Protocol):
         """Call back after so many seconds."""
 
     def show_figures(self, figures: Figures) -> None:
-        """The figures of the answer under way changed."""
+        """These are the figures of the answer under way, or else of the last one."""
+
+    def forget_figures(self) -> None:
+        """There is no such answer, and no token of it."""
 
 
 class Desk:
@@ -52,6 +56,8 @@ class Desk:
         self._store = store
         self._conversation = Conversation(store)
         self._answering: Answering | None = None
+        self._unheard: Turn | None = None
+        """A question that got no answer, and is no part of the conversation: shown until another one is asked."""
 
     def lay(self, transcript: Transcript) -> None:
         """Where it is to be seen."""
@@ -81,8 +87,9 @@ class Desk:
             question = result_of(lambda: self._conversation.ask_instead(earlier, text, options, info), self._owner)
         if question is None:
             return False
-        if instead is not None:
-            self._transcript.clear_from(instead)
+        first = instead or self._unheard
+        if first is not None:
+            self._transcript.clear_from(first)
         self._transcript.add(UserTurn(text))
         self._answer(question)
         return True
@@ -100,9 +107,11 @@ class Desk:
         """Have the rest of an answer that was cut short; whether that was done."""
         if not isinstance(turn, AnswerTurn):
             return False
-        question = self._of_kept(turn, self._conversation.go_on)
+        earlier = [] if turn.message is None else self._steps(turn.message.id)
+        question = self._of_kept(turn, partial(self._conversation.go_on, earlier))
         if question is None:
             return False
+        turn.resume(earlier)
         self._answer(question, turn)
         return True
 
@@ -113,12 +122,12 @@ class Desk:
         return result_of(lambda: ask(message, self._setup.options, info), self._owner)
 
     def _answer(self, question: Question, turn: AnswerTurn | None = None) -> None:
-        """Have a question answered on a new turn, or have `turn` gone on with."""
+        """Have a question answered on a new turn, or go on with `turn`."""
+        self._owner.forget_figures()
+        self._unheard = None
         if turn is None:
             turn = self._answer_turn(question.options.seed)
             self._transcript.add(turn)
-        else:
-            turn.resume()
         figures = partial(self._show_figures, turn)
         self._answering = Answering(self._conversation, turn, self._owner.set_timer, figures, self._unkept)
         self._transcript.follow()
@@ -145,6 +154,7 @@ class Desk:
         if answering.turn.text or not (stopped or error is not None) or len(said) < 2:
             return None
         answering.turn.disown()
+        self._unheard = next(iter(self._transcript.turns[-2:]), None)
         return said[-2].text
 
     def keep(self) -> None:
@@ -159,7 +169,8 @@ class Desk:
         """Begin another chat."""
         self._conversation = Conversation(self._store)
         self._transcript.clear()
-        self._owner.show_figures(Figures())
+        self._unheard = None
+        self._owner.forget_figures()
 
     def open(self, chat_id: int, at: int | None = None) -> None:
         """Show a chat, at one of its messages, in whatever branch that is, or at its end."""
@@ -177,6 +188,9 @@ class Desk:
             if message.id == at:
                 turn.focus()
         self._transcript.follow()
+        last = next((message for message in reversed(said) if message.role is Role.ASSISTANT), None)
+        if last is not None:
+            self._show_figures_of(last)
 
     def switch(self, turn: Turn, step: int) -> None:
         """Show the next branch in that direction at the place of a turn."""
@@ -194,14 +208,22 @@ class Desk:
         turn.restore(message, partial(self._steps, message.id))
         return turn
 
+    def _show_figures_of(self, message: ChatMessage) -> None:
+        figures = Figures()
+        # A trace that cannot be read is told of where its tokens are to be seen.
+        with suppress(SpecdeskError):
+            for step in self._read_steps(message.id):
+                figures.add(step)
+        self._owner.show_figures(figures)
+
     def _steps(self, message_id: int) -> list[Step]:
         """The steps of a kept answer; none where they cannot be read, which is said."""
 
-        def read() -> list[Step]:
-            with undamaged(f"the trace of message {message_id}"):
-                return [step_of(record) for record in self._store.trace(message_id)]
+        return result_of(lambda: self._read_steps(message_id), self._owner) or []
 
-        return result_of(read, self._owner) or []
+    def _read_steps(self, message_id: int) -> list[Step]:
+        with undamaged(f"the trace of message {message_id}"):
+            return [step_of(record) for record in self._store.trace(message_id)]
 
     def _answer_turn(self, seed: int | None = None) -> AnswerTurn:
         info = self.info

@@ -91,10 +91,6 @@ class EngineThread:
         if not self._closing.is_set():
             self._thread.start()
 
-    def hold(self, load: Load) -> None:
-        """Load nothing until `reload` asks for it; that then is this, where it names nothing else."""
-        self._load = load
-
     @property
     def is_held(self) -> bool:
         """Whether nothing was to be loaded yet."""

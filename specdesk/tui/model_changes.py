@@ -32,12 +32,12 @@ class ModelChanges:
         shelf: ModelShelf,
         start: Callable[[Load], None],
         change: Callable[[Load], None],
-        hold: Callable[[Load], None],
+        hold: Callable[[], None],
         say: Callable[[str], None],
     ) -> None:
         """`start` loads for the first time, `change` other models instead; `say` keeps a line for the user.
 
-        `hold` says that nothing is loaded until the user chooses, or wants this after all.
+        `hold` says that nothing is loaded until the user chooses.
         """
         self._app = app
         self._shelf = shelf
@@ -101,7 +101,7 @@ class ModelChanges:
     async def _begin(self) -> None:
         brought = await self._brought(self._wanted, welcome=True)
         if brought is None:
-            self._hold(self._load_of(self._wanted))
+            self._hold()
             return
         if brought != self._wanted:
             self._wanted, self._by_user = brought, True

@@ -12,6 +12,8 @@ class State(Enum):
     READY = "Enter sends · Ctrl+J new line"
     ANSWERING = "answering · Esc stops"
     STOPPING = "stopping …"
+    EMPTY = "no models yet · Ctrl+O chooses them"
+    """Nothing was to be loaded so far."""
     BROKEN = "no models loaded · Ctrl+L again · Ctrl+O others"
 
 
@@ -19,6 +21,7 @@ REASONS = {
     State.LOADING: "the models are still loading",
     State.ANSWERING: "still answering · Esc stops",
     State.STOPPING: "still stopping",
+    State.EMPTY: "there are no models yet · Ctrl+O chooses them",
     State.BROKEN: "no models are loaded · Ctrl+O chooses others",
 }
 """Why a question is not sent now, or something else not done; a state without an entry sends."""

@@ -42,7 +42,7 @@ async def pages(see: Driver) -> str:
         seen += [line[left:right] for line in see.shown().splitlines()]
         if page.scroll_y >= page.max_scroll_y:
             return "\n".join(seen)
-        page.scroll_relative(y=page.size.height - 1, animate=False)
+        page.scroll_relative(y=page.size.height - 6, animate=False)  # no entry is longer
         await see.pilot.pause()
 
 

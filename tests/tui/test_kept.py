@@ -126,7 +126,7 @@ async def test_a_message_is_deleted_with_what_follows_and_comes_back(
         await choose(see, see.transcript.turns[at])
         await see.pilot.press("delete")
         await see.until(lambda: shown(see) == kept, "what is left")
-        assert "U brings it back" in see.shown()
+        assert "F9 brings it back" in see.shown()
         assert see.prompt.has_focus
         await see.pilot.press("ctrl+b", "ctrl+b", "u")
         await see.until(lambda: shown(see) == said, "all of it")

@@ -15,7 +15,7 @@ from specdesk.core.events import Finished
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
-from specdesk.tokenview import visible
+from specdesk.tokenview import Span, visible
 from specdesk.tui.adjusting import Adjusting
 from specdesk.tui.bookshelf import Bookshelf
 from specdesk.tui.chat_acts import ChatActs
@@ -97,6 +97,7 @@ class ChatScreen(Screen[None]):
         Binding(
             "f3", "compare", "A/B", id="chat.compare", tooltip="Answer it plainly and with speculation, side by side."
         ),
+        Binding("f9", "undo", "Undo", id="chat.undo", tooltip="Bring back what was deleted last.", show=False),
         Binding("f5", "export", "Export", id="chat.export", tooltip="Write the chat into a file.", show=False),
         Binding("f8", "import", "Import", id="chat.import", tooltip="Bring in a chat from a file.", show=False),
         Binding("pageup", "scroll(-1)", id="chat.page_up", tooltip="Scroll up.", show=False, priority=True),
@@ -180,11 +181,10 @@ class ChatScreen(Screen[None]):
         if not self._engine.is_held:
             self.load_models()
 
-    def hold_models(self, load: Load) -> None:
+    def hold_models(self) -> None:
         """Load nothing yet: the user wanted neither what there was nor another choice, and nothing went wrong."""
-        self._engine.hold(load)
         self._transcript.say_first("No models yet. Ctrl+O chooses them, or downloads the recommended ones.")
-        self._composer.enter(State.BROKEN)
+        self._composer.enter(State.EMPTY)
 
     def on_engine_event(self, message: EngineEvent) -> None:
         """Show it with the next repaint; the last one of an answer at once."""
@@ -295,6 +295,7 @@ class ChatScreen(Screen[None]):
     def load_models(self, load: Load | None = None) -> None:
         """Load the same models again, or others; an answer under way ends first, and what came of it is kept."""
         self._composer.enter(State.LOADING)
+        self._transcript.say_first(State.LOADING.value)
         self._setup.order()
         self._engine.reload(load)
 
@@ -309,6 +310,10 @@ class ChatScreen(Screen[None]):
     def action_new_chat(self) -> None:
         """Begin again with an empty history."""
         self._chat_acts.begin()
+
+    def action_undo(self) -> None:
+        """Bring back what was deleted last."""
+        self._chat_acts.undo()
 
     def action_scroll(self, pages: int) -> None:
         """Page through the transcript while the prompt keeps the focus."""
@@ -440,12 +445,20 @@ class ChatScreen(Screen[None]):
     @on(TokenView.Pointed)
     def point(self, message: TokenView.Pointed) -> None:
         """Tell of the token that is pointed at."""
-        self.query_one(SpeedPanel).tell(message.span)
-        self.query_one(SpeedStrip).tell(message.span)
+        self._tell(message.span)
+
+    def _tell(self, span: Span | None) -> None:
+        self.query_one(SpeedPanel).tell(span)
+        self.query_one(SpeedStrip).tell(span)
 
     @property
     def _transcript(self) -> Transcript:
         return self.query_one(Transcript)
+
+    def forget_figures(self) -> None:
+        """Show no figures, and tell of no token: what they were of is not on the screen any more."""
+        self.show_figures(Figures())
+        self._tell(None)
 
     def show_figures(self, figures: Figures) -> None:
         """Show the figures of an answer."""

@@ -105,12 +105,14 @@ class AnswerTurn(Turn):
 
     # --- a new answer
 
-    def resume(self) -> None:
-        """More of it is to come."""
+    def resume(self, earlier: Iterable[Step]) -> None:
+        """More of it is to come; its figures are of the `earlier` steps too."""
         self._retrace()
         self._written.clear()
         self._ended = False
         self.figures = Figures()
+        for step in earlier:
+            self.figures.add(step)
         self._status.update("reading the prompt …")
         whole, self._markdown = self._markdown, AnswerText()
         self.mount(self._markdown, after=whole)
