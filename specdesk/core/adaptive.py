@@ -182,7 +182,7 @@ class AdaptiveLookahead:
 def _no_pay(outlook: _Outlook) -> str:
     costs_ms, saves_ms = 1000 * outlook.costs_s, 1000 * outlook.saves_s
     if outlook.reads:
-        return f"no draft would pay: to read for it takes {costs_ms:.0f} ms, to save {saves_ms:.0f} ms at best"
+        return f"no draft would pay: the draft model would read for {costs_ms:.0f} ms to save {saves_ms:.0f} ms at best"
     return f"no draft would pay: costs {costs_ms:.0f} ms, saves {saves_ms:.0f} ms"
 
 

@@ -114,3 +114,13 @@ async def test_a_question_without_an_answer_goes_from_the_screen_when_it_is_aske
         assert "not part of the conversation" not in see.shown()
         await see.answer(step([], "1"))
         assert [turn.text for turn in see.transcript.turns] == ["one!", "1"]
+
+
+async def test_why_nothing_is_drafted_is_told_once(make_chat: Make) -> None:
+    """Bug: the reason stood in the panel twice, the second time cut short."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await see.ask("one")
+        await see.answer(step([], "a"), step([], "b", index=1))
+        assert "no draft would pay" in str(see.screen.query_one("#verdict", Static).content)
+        assert "no draft would pay" not in panel(see)

@@ -115,6 +115,7 @@ def _line(figures: Figures, room: int) -> Text:
 
 def _figures(figures: Figures) -> Text:
     plain = f"  ({figures.plain_rate})" if figures.plain_rate else ""
+    reason = "" if figures.reason == figures.verdict else figures.reason  # which stands above already
     return Text.assemble(
         (figures.rate, "bold"),
         f"{plain}\n",
@@ -123,7 +124,7 @@ def _figures(figures: Figures) -> Text:
         (figures.acceptance, "bold"),
         "\nK ",
         (figures.lookahead, "bold"),
-        f"  {figures.drafter}\n{figures.reason}",
+        f"  {figures.drafter}\n{reason}",
     )
 
 
