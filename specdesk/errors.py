@@ -46,6 +46,10 @@ class ModelError(SpecdeskError):
     exit_code = 3
 
 
+class EngineMissingError(ModelError):
+    """There is no llama.cpp that could load a model: it is absent, broken or too old."""
+
+
 class NetworkError(SpecdeskError):
     """Something could not be fetched."""
 

@@ -19,7 +19,7 @@ from specdesk.engine.stop import StopFlag
 from specdesk.errors import EngineDiedError
 
 _BOOT: Final = (
-    "import sys; sys.path[:] = sys.argv[3:]; from specdesk.engine.worker import main; "
+    "import sys; sys.path[:] = sys.argv[3:]; from specdesk.engine.boot import main; "
     "main(int(sys.argv[1]), verbose=sys.argv[2] == 'verbose')"
 )
 """Imports are those of this process, whatever the current folder holds."""

@@ -135,11 +135,8 @@ class Stops:
                 self.flag.set()
 
 
-def main(stop_fd: int, *, verbose: bool) -> None:
-    """Serve the client at the other end of the standard streams and of `stop_fd`."""
-    # What native code or a stray print writes to standard output must not get between the replies.
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+def main(stop_fd: int, replies: BinaryIO, *, verbose: bool) -> None:
+    """Serve the client at the other end of standard input, `replies` and `stop_fd`."""
     if verbose:
         native_log.show()
     else:
