@@ -14,6 +14,7 @@ from specdesk.cli.bench import bench
 from specdesk.cli.chat import chat
 from specdesk.cli.chats import chats_app
 from specdesk.cli.console import give_up_stdout, mend_streams, say
+from specdesk.cli.doctor import doctor
 from specdesk.cli.download import download
 from specdesk.cli.models_app import models_app
 from specdesk.cli.pair import pair
@@ -61,6 +62,7 @@ def build_app() -> typer.Typer:
     app.command()(prove)
     app.command()(bench)
     app.command()(tune)
+    app.command()(doctor)
     return app
 
 

@@ -14,11 +14,14 @@ from specdesk.core.closeness import Closeness
 from specdesk.core.events import Event
 from specdesk.core.sampling import Sampling
 from specdesk.engine import wire
+from specdesk.engine.build_facts import BuildFacts, Device, DeviceKind
+from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions, Overflow
 from specdesk.engine.process import EngineBugError, EngineProcess
+from specdesk.engine.requirement import install_command
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.report import Report
 from specdesk.engine.tuning.tuned import UNDO
@@ -27,7 +30,10 @@ from specdesk.settings import EngineSettings
 __all__ = [
     "UNDO",
     "AnswerOptions",
+    "BuildFacts",
     "Closeness",
+    "Device",
+    "DeviceKind",
     "Engine",
     "EngineBugError",
     "EngineInfo",
@@ -36,7 +42,11 @@ __all__ = [
     "Overflow",
     "Report",
     "StopFlag",
+    "ask_build",
+    "best_threads",
     "gbnf_of_schema",
+    "install_command",
+    "most_threads",
     "tune",
     "undo_tuning",
 ]
@@ -161,6 +171,18 @@ class Engine:
             if self._process.n_asked == number:
                 self._process.drop()
             raise
+
+
+def ask_build() -> BuildFacts:
+    """What this build of llama.cpp is and which devices it sees.
+
+    Raises: EngineMissingError where there is none that can be used; EngineDiedError where it ends its process.
+    """
+    process = EngineProcess(StopFlag(), verbose=False)
+    try:
+        return _call(process, wire.GetBuild(), wire.Build).facts
+    finally:
+        process.close()
 
 
 def tune(

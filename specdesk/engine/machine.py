@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import platform
 from pathlib import Path
 from typing import Any, Final
 
 import llama_cpp
-from llama_cpp import _ggml
 
+from specdesk.engine.build import devices
 from specdesk.engine.llama import N_BATCH, LoadOptions
 from specdesk.errors import ModelError
 
@@ -23,7 +22,7 @@ def machine() -> dict[str, object]:
     """The processor and devices, and the build of llama.cpp that uses them."""
     return {
         "machine": platform.machine(),
-        "devices": _devices(),
+        "devices": [device.description for device in devices()],
         "llama_cpp": llama_cpp.__version__,
         "features": llama_cpp.llama_print_system_info().decode("utf-8", errors="replace").strip(" |"),
     }
@@ -58,20 +57,3 @@ def model_identity(path: Path) -> dict[str, Any]:
             return {"bytes": path.stat().st_size, "head_sha256": digest.hexdigest()}
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _devices() -> list[str]:
-    """What ggml calls the devices it sees, the processor among them; empty where it cannot be asked."""
-    library = _ggml.libggml
-    try:
-        count, get, describe = (
-            library.ggml_backend_dev_count,
-            library.ggml_backend_dev_get,
-            library.ggml_backend_dev_description,
-        )
-    except AttributeError:
-        return []
-    count.restype = ctypes.c_size_t
-    get.argtypes, get.restype = [ctypes.c_size_t], ctypes.c_void_p
-    describe.argtypes, describe.restype = [ctypes.c_void_p], ctypes.c_char_p
-    return [describe(get(index)).decode("utf-8", errors="replace") for index in range(count())]

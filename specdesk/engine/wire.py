@@ -18,6 +18,7 @@ from specdesk.core.acceptance import Record
 from specdesk.core.closeness import Closeness
 from specdesk.core.events import Finished, HistoryCut, PromptRead, PromptTokens, Step
 from specdesk.core.sampling import Sampling
+from specdesk.engine.build_facts import BuildFacts
 from specdesk.engine.info import EngineInfo
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions
@@ -89,6 +90,11 @@ class GetMachine:
 
 
 @dataclass(frozen=True, slots=True)
+class GetBuild:
+    """Tell what this build of llama.cpp is and sees; no pair need be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tune:
     """Tune a pair, which need not be loaded."""
 
@@ -104,7 +110,7 @@ class Untune:
 
 PairRequest = Chat | Complete | GetPromptIds | GetCloseness | GetAgreement | Forget | GetMachine
 """What takes a loaded pair."""
-Request = Load | Tune | Untune | PairRequest
+Request = Load | GetBuild | Tune | Untune | PairRequest
 
 # --- what the engine says meanwhile, beside the events of an answer
 
@@ -174,6 +180,13 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class Build:
+    """What it is and sees."""
+
+    facts: BuildFacts
+
+
+@dataclass(frozen=True, slots=True)
 class Tuned:
     """The pair is tuned."""
 
@@ -235,6 +248,7 @@ Reply = (
     | Agreement
     | Forgotten
     | Machine
+    | Build
     | Tuned
     | Untuned
     | Failed
@@ -242,7 +256,7 @@ Reply = (
     | Crashed
 )
 
-FINAL: Final = (Loaded, Answered, Ids, ClosenessFound, Agreement, Forgotten, Machine, Tuned, Untuned)
+FINAL: Final = (Loaded, Answered, Ids, ClosenessFound, Agreement, Forgotten, Machine, Build, Tuned, Untuned)
 """What ends a request that was done."""
 
 _REQUESTS: Final[dict[str, type]] = {kind.__name__: kind for kind in Request.__args__}

@@ -13,6 +13,7 @@ from typing import BinaryIO, assert_never
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine import wire
+from specdesk.engine.build import build_facts
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.native_log import native_log
 from specdesk.engine.stop import StopFlag
@@ -63,6 +64,8 @@ class Worker:
             case wire.Load():
                 self._pair = LoadedPair(request.settings, self._notify, self._stops.flag, self._progress)
                 return wire.Loaded(self._pair.info)
+            case wire.GetBuild():
+                return wire.Build(build_facts())
             case wire.Tune():
                 return wire.Tuned(tune(request.settings, self._notify, self._progress, self._stops.flag))
             case wire.Untune():

@@ -27,6 +27,7 @@ from specdesk.core.events import (
 from specdesk.core.names import DrafterName, RuleName
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.engine import wire
+from specdesk.engine.build_facts import BuildFacts, Device, DeviceKind
 from specdesk.engine.cache_settings import CacheSettings, CacheType, Invariance
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.message import Message
@@ -90,6 +91,7 @@ REQUESTS: list[wire.Request] = [
     wire.GetAgreement(TURNS, (), Sampling(0.0)),
     wire.Forget(),
     wire.GetMachine(),
+    wire.GetBuild(),
     wire.Tune(SETTINGS),
     wire.Untune(SETTINGS),
 ]
@@ -111,6 +113,7 @@ REPLIES: list[wire.Reply] = [
     wire.Agreement(None),
     wire.Forgotten(),
     wire.Machine({"devices": ["a"], "n": 1}),
+    wire.Build(BuildFacts("1", "2", ("CPU",), (), False, (Device("CUDA0", "é", DeviceKind.GPU, 1, 2**40),))),
     wire.Tuned(REPORT),
     wire.Tuned(
         Report([FormatTried("Q4_0", 3, 1.0, 0.5, 20.0)] * 2, [], [CacheTried(CacheType.Q8_0, 3.0)], TUNED, 20.0, 25.5)

@@ -1,0 +1,93 @@
+"""What doctor found, on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Final
+
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from specdesk.cli.console import report_console
+from specdesk.doctor.facts import Facts
+from specdesk.doctor.judge import findings
+from specdesk.doctor.recommend import Recommendation, recommend, room
+from specdesk.hub.fit import fit
+from specdesk.tokenview import visible
+
+_LABEL: Final = 10
+"""Columns of what a line is about."""
+
+
+def print_report(facts: Facts) -> None:
+    """What there is, which pairs fit, what to run and what to do."""
+    for label, text in _lines(facts):
+        _print(f"{label:<{_LABEL}} {text}")
+    space = room(facts)
+    where = f"{decimal(space.free_bytes)} free in {space.where}"
+    _print(f"\nPairs, with a context of {facts.n_ctx:,} tokens, into {where}")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("name", "needs", "fit", "disk"):
+        table.add_column(name, no_wrap=True)
+    for pair in facts.pairs:
+        kept = f"{pair.presence}, {decimal(pair.size_bytes)}"
+        table.add_row(Text(pair.name), decimal(pair.needed_bytes), fit(pair.needed_bytes, space.free_bytes), kept)
+    report_console().print(table)
+    _print(f"\n{_advice(recommend(facts))}")
+    for finding in findings(facts):
+        _print(f"\n{finding.weight}: {finding.text}")
+        if finding.do:
+            _print(f"  {finding.do}")
+
+
+def print_json(facts: Facts) -> None:
+    """One object; docs/doctor.md has its keys."""
+    space, advised = room(facts), recommend(facts)
+    pairs = [{**asdict(pair), "fit": fit(pair.needed_bytes, space.free_bytes)} for pair in facts.pairs]
+    record = {
+        **asdict(facts),
+        "pairs": pairs,
+        "room": asdict(space),
+        "recommended": {"pair": None if advised.pair is None else advised.pair.name, "why": advised.why},
+        "findings": [asdict(finding) for finding in findings(facts)],
+    }
+    del record["engine"]["install"]
+    sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
+
+
+def _lines(facts: Facts) -> Iterator[tuple[str, str]]:
+    yield "specdesk", f"{facts.specdesk}, Python {facts.python} ({facts.executable})"
+    yield "system", f"{facts.system}, {facts.architecture}"
+    build = facts.engine.build
+    if build is None:
+        yield "llama.cpp", "none that can be used"
+    else:
+        yield "llama.cpp", f"llama-cpp-python {build.bindings}, ggml {build.ggml or 'of no known version'}"
+        yield "backends", f"{', '.join(build.backends)}; {' '.join(build.features)}"
+        for device in build.devices:
+            # Of a processor it says what the system has, which stands below.
+            free, total = decimal(device.free_bytes), decimal(device.total_bytes)
+            memory = f", {free} free of {total}" if device.takes_layers else ""
+            yield "device", f"{device.name}: {device.description} ({device.kind}){memory}"
+    for gpu in facts.gpus:
+        yield "GPU", f"{gpu.name}{f', {decimal(gpu.total_bytes)}' if gpu.total_bytes else ''}"
+    if not facts.gpus:
+        yield "GPU", "none that the system shows"
+    yield "cores", f"{facts.n_usable} may be used of {facts.n_cores}; models run with {facts.n_threads} threads"
+    yield "memory", f"{decimal(facts.memory_free_bytes)} free of {decimal(facts.memory_total_bytes)}"
+    yield "models", f"{facts.models_dir}, {decimal(facts.disk_free_bytes)} free on that disk"
+    yield "hub", f"{facts.hub.name} {'answers' if not facts.hub.problem else 'cannot be used now'}"
+
+
+def _advice(advised: Recommendation) -> str:
+    if advised.pair is None:
+        return f"Recommended: none. {advised.why}"
+    return f"Recommended: {advised.pair.name} ({advised.why})\n  specdesk run --pair {advised.pair.name} PROMPT"
+
+
+def _print(line: str) -> None:
+    sys.stdout.write("\n".join(map(visible, line.split("\n"))) + "\n")

@@ -1,0 +1,100 @@
+"""What is known of a machine: records only. Sizes are bytes; 0 or an empty text where something does not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from specdesk.engine.client import BuildFacts
+from specdesk.hub.inventory import Presence
+
+
+class Maker(StrEnum):
+    """Who made a GPU: that decides what llama.cpp has to be compiled with."""
+
+    NVIDIA = "NVIDIA"
+    APPLE = "Apple"
+    AMD = "AMD"
+    INTEL = "Intel"
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One that the system shows, whether llama.cpp can use it or not."""
+
+    maker: Maker
+    name: str
+    total_bytes: int
+    """Of its own memory; 0 too where it shares the system's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """llama.cpp, if there is one."""
+
+    build: BuildFacts | None
+    problem: str
+    """Why there is none; empty where there is."""
+    advice: str
+    """What to do about that."""
+    install: str
+    """The command that compiles it, but for options of the build, which `{options}` stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairFacts:
+    """A recommended pair, and what it would need."""
+
+    name: str
+    summary: str
+    presence: Presence
+    size_bytes: int
+    target_bytes: int
+    """Of the target's files."""
+    needed_bytes: int
+    """Of memory, with the context that is judged."""
+    cache_bytes: int
+    """What of that are the caches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """Where models are downloaded from."""
+
+    name: str
+    problem: str
+    """Why nothing can be had from there now; empty where something can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All of it."""
+
+    specdesk: str
+    python: str
+    executable: str
+    system: str
+    """Linux or Darwin, as Python's platform.system says."""
+    architecture: str
+    engine: Engine
+    gpus: tuple[Gpu, ...]
+    gpu_problem: str
+    """What the driver of a GPU complains of."""
+    hidden_by: str
+    """The environment variable that tells llama.cpp which GPUs to see, with its value; empty if none is set."""
+    n_cores: int
+    """Of the machine: physical ones."""
+    n_usable: int
+    """CPUs that this process may use at once."""
+    n_threads: int
+    """What models are run with."""
+    memory_free_bytes: int
+    memory_total_bytes: int
+    models_dir: str
+    models_problem: str
+    """Why nothing can be put there."""
+    disk_free_bytes: int
+    hub: Hub
+    n_ctx: int
+    """The context that is judged."""
+    pairs: tuple[PairFacts, ...]

@@ -1,0 +1,92 @@
+"""Asks this machine. The engine is asked in a process of its own, which may die of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from specdesk import __version__, paths
+from specdesk.doctor.facts import Engine, Facts, Hub, PairFacts
+from specdesk.doctor.gpus import seen_gpus
+from specdesk.engine.client import ask_build, best_threads, install_command, most_threads
+from specdesk.errors import EngineDiedError, EngineMissingError
+from specdesk.hub.artifacts import Pair
+from specdesk.hub.fit import free_memory
+from specdesk.hub.inventory import pair_state
+from specdesk.hub.manifest import DEFAULT_ALIAS, Manifest
+from specdesk.hub.reach import reach_hub
+
+_HIDING: Final = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES")
+
+
+def gather(manifest: Manifest, n_ctx: int) -> Facts:
+    """All facts, with what pairs need for a context of `n_ctx` tokens.
+
+    Takes as long as llama.cpp takes to load, and up to 10 s where the hub does not answer.
+    Raises StorageError where there is no home directory, or the disk does not say which models are here.
+    """
+    folder = paths.models_dir()
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    seen = seen_gpus()
+    reach = reach_hub(manifest.pair(DEFAULT_ALIAS).draft)
+    return Facts(
+        specdesk=__version__,
+        python=platform.python_version(),
+        executable=sys.executable,
+        system=platform.system(),
+        architecture=platform.machine(),
+        engine=_engine(),
+        gpus=seen.gpus,
+        gpu_problem=seen.problem,
+        hidden_by=next((f"{name}={os.environ[name]}" for name in _HIDING if name in os.environ), ""),
+        n_cores=psutil.cpu_count(logical=False) or 0,
+        n_usable=most_threads(),
+        n_threads=best_threads(),
+        memory_free_bytes=free_memory(),
+        memory_total_bytes=psutil.virtual_memory().total,
+        models_dir=str(folder),
+        models_problem=_problem(existing),
+        disk_free_bytes=shutil.disk_usage(existing).free,
+        hub=Hub(reach.hub, reach.problem),
+        n_ctx=n_ctx,
+        pairs=tuple(_pair(pair, n_ctx) for pair in manifest.pairs),
+    )
+
+
+def _engine() -> Engine:
+    install = install_command("{options}")
+    try:
+        return Engine(ask_build(), "", "", install)
+    except EngineMissingError as error:
+        return Engine(None, error.message, error.hint, install)
+    except EngineDiedError as error:
+        last = f"; its last words: {error.log[-1]}" if error.log else ""
+        return Engine(
+            None, f"{error.message} while llama.cpp was loaded{last}", f"compile it again: {install_command()}", install
+        )
+
+
+def _problem(existing: Path) -> str:
+    """Why files cannot be put below what exists of a path to be."""
+    if not existing.is_dir():
+        return f"{existing} is no folder"
+    return "" if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written"
+
+
+def _pair(pair: Pair, n_ctx: int) -> PairFacts:
+    needed = pair.memory_bytes(n_ctx)
+    return PairFacts(
+        pair.name,
+        pair.summary,
+        pair_state(pair).presence,
+        pair.size_bytes,
+        pair.target.size_bytes,
+        needed,
+        needed - pair.memory_bytes(0),
+    )

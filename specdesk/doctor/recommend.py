@@ -1,0 +1,82 @@
+"""Which pair suits a machine: pure functions over facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from rich.filesize import decimal
+
+from specdesk.doctor.facts import Facts, PairFacts
+from specdesk.hub.fit import Fit, fit
+from specdesk.hub.inventory import Presence
+
+_BYTES_PER_CORE: Final = 25 * 10**8
+_MOST_BYTES: Final = 10**10
+"""The largest target worth recommending for a processor: each token reads all of it. A core of the machine that was
+measured reads 18 GB a second, other machines less, and four cores often all that memory gives: some 5 tokens/s."""
+_SMALL_CTX: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What models are to fit into."""
+
+    where: str
+    free_bytes: int
+    on_gpu: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to run here."""
+
+    pair: PairFacts | None
+    """None where nothing can be recommended."""
+    why: str
+
+
+def room(facts: Facts) -> Room:
+    """The memory of the GPUs that llama.cpp sees, all together, or else that of the system."""
+    build = facts.engine.build
+    devices = [device for device in build.devices if device.takes_layers] if build is not None else []
+    if devices:
+        return Room(" and ".join(device.name for device in devices), sum(d.free_bytes for d in devices), on_gpu=True)
+    return Room("memory", facts.memory_free_bytes, on_gpu=False)
+
+
+def recommend(facts: Facts) -> Recommendation:
+    """The largest target that fits with room to spare and is not too slow to read along with; the first of equals.
+
+    Where nothing can be downloaded, one that is here, if one fits.
+    """
+    space = room(facts)
+    fitting = [pair for pair in facts.pairs if fit(pair.needed_bytes, space.free_bytes) is Fit.FITS]
+    if facts.hub.problem:
+        fitting = [pair for pair in fitting if pair.presence is Presence.HERE] or fitting
+    if not fitting:
+        return _least(facts, space)
+    limit = min(facts.n_threads * _BYTES_PER_CORE, _MOST_BYTES)
+    quick = [pair for pair in fitting if space.on_gpu or pair.target_bytes <= limit]
+    best = max(quick, key=_target) if quick else min(fitting, key=_target)
+    why = f"{decimal(best.needed_bytes)} of {decimal(space.free_bytes)} free in {space.where}"
+    if len(quick) < len(fitting):
+        why += f"; larger ones would be slow on {facts.n_threads} thread{'' if facts.n_threads == 1 else 's'}"
+    return Recommendation(best, why)
+
+
+def _least(facts: Facts, space: Room) -> Recommendation:
+    """Where nothing fits with room to spare."""
+    least = min(facts.pairs, key=lambda pair: pair.needed_bytes)
+    free = f"{decimal(space.free_bytes)} are free in {space.where}"
+    needs = f"{least.name} takes {decimal(least.needed_bytes)}, and {free}"
+    if fit(least.needed_bytes, space.free_bytes) is Fit.TIGHT:
+        return Recommendation(least, f"the smallest, and it is tight: {needs}")
+    shorter = least.needed_bytes - least.cache_bytes + least.cache_bytes * _SMALL_CTX // facts.n_ctx
+    if facts.n_ctx > _SMALL_CTX and shorter <= space.free_bytes:
+        return Recommendation(least, f"only with a smaller context, --ctx {_SMALL_CTX}: {needs}")
+    return Recommendation(None, f"no pair fits: the smallest, {needs}; close other programs")
+
+
+def _target(pair: PairFacts) -> int:
+    return pair.target_bytes
