@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class CacheType(StrEnum):
-    """How keys or values are stored in the cache."""
-
-    F16 = "f16"
-    Q8_0 = "q8_0"
+from specdesk.memory import CacheType
 
 
 @dataclass(frozen=True, slots=True)

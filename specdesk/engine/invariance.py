@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specdesk.engine.cache_settings import CacheSettings, CacheType, Invariance
+from specdesk.engine.cache_settings import CacheSettings, Invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
+from specdesk.memory import CacheType
 
 MAX_WIDTH = 9
 """Widest pass that is tried: a draft of 8 and the token before it."""

@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
-from specdesk.engine.cache_settings import CacheSettings, CacheType
+from specdesk.engine.cache_settings import CacheSettings
 from specdesk.engine.rollback import most_cut
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError, ModelError
+from specdesk.memory import PASS_TOKENS, CacheType
 
-N_BATCH = 256
-"""Most tokens per native call. The buffers for a pass grow with it: vocabulary x this x 4 bytes."""
+N_BATCH = PASS_TOKENS
+"""Most tokens per native call."""
 
 _TRIAL_CTX = 256
 """Of the cache on which cutting back is tried: room for the longest draft."""
@@ -35,7 +36,7 @@ _ABORTED = 2
 """llama_decode's return value when the abort callback stopped it."""
 
 
-_GGML_TYPE = {CacheType.F16: llama_cpp.GGML_TYPE_F16, CacheType.Q8_0: llama_cpp.GGML_TYPE_Q8_0}
+_GGML_TYPE = {kind: getattr(llama_cpp, f"GGML_TYPE_{kind.name}") for kind in CacheType}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-BUFFER_BYTES = 2**29
-"""Compute buffers of both models of a pair together: a rule of thumb, not a measurement."""
-
-_F16_BYTES = 2
+from specdesk.memory import ModelSize, needed_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +35,17 @@ class WheelPieces:
 
 
 @dataclass(frozen=True, slots=True)
-class KvGeometry:
-    """The shape of a model's key-value cache."""
+class Shape:
+    """What of a model's shape decides the memory it takes beside its weights."""
 
     layers: int
     heads: int
+    """Of keys and values."""
     head_dim: int
+    vocabulary: int
+    width: int
+    inner: int
+    """Width of its feed-forward layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Artifact:
     repo: str
     revision: str
     licence: str
-    kv: KvGeometry
+    shape: Shape
     files: tuple[ModelFile, ...]
     wheels: WheelPieces | None
 
@@ -64,13 +66,13 @@ class Artifact:
         return sum(file.size_bytes for file in self.files)
 
     @property
-    def kv_bytes_per_token(self) -> int:
-        """What one token takes in the cache, K and V as f16, every layer counted as full attention."""
-        return self.kv.layers * self.kv.heads * self.kv.head_dim * 2 * _F16_BYTES
-
-    def memory_bytes(self, n_ctx: int) -> int:
-        """Weights and an f16 cache of `n_ctx` tokens, without compute buffers."""
-        return self.size_bytes + n_ctx * self.kv_bytes_per_token
+    def memory(self) -> ModelSize:
+        """What decides the memory it takes."""
+        shape = self.shape
+        numbers = shape.layers * shape.heads * shape.head_dim
+        return ModelSize(
+            self.size_bytes, numbers, numbers, shape.vocabulary, shape.width, shape.inner, n_layers=shape.layers
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +95,5 @@ class Pair:
         return self.target.size_bytes + self.draft.size_bytes
 
     def memory_bytes(self, n_ctx: int) -> int:
-        """An estimate of what running the pair takes: weights, both f16 caches of `n_ctx` tokens, buffers."""
-        return self.target.memory_bytes(n_ctx) + self.draft.memory_bytes(n_ctx) + BUFFER_BYTES
+        """An estimate of what running the pair takes, with caches of `n_ctx` tokens as f16."""
+        return needed_bytes([artifact.memory for artifact in self.artifacts], n_ctx)

@@ -7,11 +7,12 @@ from functools import partial
 
 from specdesk.errors import NetworkError
 from specdesk.hub import on_disk
-from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, Pair
+from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.bring import Wanted, bring
 from specdesk.hub.report import Reporter
 from specdesk.hub.sources import FileSource
 from specdesk.hub.stopping import Never, Stop
+from specdesk.memory import needed_bytes
 from specdesk.settings import DEFAULT_N_CTX
 
 SourcesOf = Callable[[Artifact], Sequence[FileSource]]
@@ -81,6 +82,6 @@ def _fetch_all(
         report,
         stop,
         name=name,
-        memory_bytes=sum(artifact.memory_bytes(DEFAULT_N_CTX) for artifact in artifacts) + BUFFER_BYTES,
+        memory_bytes=needed_bytes([artifact.memory for artifact in artifacts], DEFAULT_N_CTX),
         licences=tuple(dict.fromkeys(artifact.licence for artifact, _ in missing)),
     )

@@ -11,8 +11,8 @@ from typing import Final
 from specdesk.errors import ModelError
 from specdesk.hub.file_types import FILE_TYPES
 from specdesk.hub.gguf_values import GgufValues, Kind, Value
+from specdesk.memory import ModelSize
 
-_F16_BYTES: Final = 2
 _MOST_ENTRIES: Final = 2**16
 _NORMAL: Final = 1
 _UNUSED: Final = 5
@@ -40,8 +40,17 @@ class GgufHeader:
     """`model` for one that generates; converters write other words for what goes with one."""
     quantization: str
     n_ctx_train: int
-    kv_bytes_per_token: int
-    """K and V as f16, every layer counted as full attention: more than is needed where some have a window."""
+    keys: int
+    """Numbers that one token adds to the cache of keys, in all layers together."""
+    values: int
+    """The same for values."""
+    n_vocab: int
+    """With padding."""
+    width: int
+    """Of the embedding."""
+    inner: int
+    """Width of the feed-forward layers."""
+    n_layers: int
     n_parts: int
     """Files the model is split into."""
     vocabulary: Vocabulary | None
@@ -55,6 +64,19 @@ class GgufHeader:
     """Of all weights in this file, those that one token is computed with."""
     licence: str = ""
     """As whoever made the file wrote it."""
+
+    def memory(self, weights_bytes: int) -> ModelSize:
+        """What decides the memory it takes; its files have so many bytes."""
+        return ModelSize(
+            weights_bytes,
+            self.keys,
+            self.values,
+            self.n_vocab,
+            self.width,
+            self.inner,
+            self.n_layers,
+            self.n_ctx_train,
+        )
 
 
 class FileVocabulary:
@@ -101,13 +123,19 @@ def read_header(path: Path) -> GgufHeader:
     """Raises ModelError that says what is wrong with the file, which it calls `it`."""
     metadata = _read(path)
     architecture = metadata.text("general.architecture")
+    keys, values = _cached_numbers(metadata, architecture)
     return GgufHeader(
         architecture=architecture,
         name=metadata.text("general.name"),
         purpose=metadata.text("general.type") or "model",
         quantization=FILE_TYPES.get(metadata.number("general.file_type", -1), ""),
         n_ctx_train=metadata.number(f"{architecture}.context_length"),
-        kv_bytes_per_token=_kv_bytes_per_token(metadata, architecture),
+        keys=keys,
+        values=values,
+        n_vocab=len(metadata.tokens),
+        width=metadata.number(f"{architecture}.embedding_length"),
+        inner=metadata.number(f"{architecture}.feed_forward_length"),
+        n_layers=metadata.number(f"{architecture}.block_count"),
         n_parts=metadata.number("split.count", 1) or 1,
         vocabulary=metadata.vocabulary.identity if metadata.tokens else None,
         licence=metadata.text("general.license"),
@@ -201,6 +229,8 @@ def _array(metadata: _Metadata, key: str, values: GgufValues) -> None:
     elif kind in (Kind.INT32, Kind.UINT32) and key.endswith(".attention.head_count_kv"):
         metadata.values[key] = sum(values.numbers(kind, n))  # one for each layer
         metadata.values[f"{key}.summed"] = True
+    elif kind in (Kind.INT32, Kind.UINT32) and key.endswith(".feed_forward_length") and n:
+        metadata.values[key] = max(values.numbers(kind, n))  # the same
     else:
         values.skip_items(kind, n)
 
@@ -218,7 +248,8 @@ def _active_part(metadata: _Metadata, architecture: str) -> float:
     return 1 - idle / metadata.n_weights
 
 
-def _kv_bytes_per_token(metadata: _Metadata, architecture: str) -> int:
+def _cached_numbers(metadata: _Metadata, architecture: str) -> tuple[int, int]:
+    """Of keys and of values, for one token in all layers."""
     layers = metadata.number(f"{architecture}.block_count")
     attention = f"{architecture}.attention"
     heads = metadata.number(f"{attention}.head_count")
@@ -228,4 +259,4 @@ def _kv_bytes_per_token(metadata: _Metadata, architecture: str) -> int:
     width = metadata.number(f"{architecture}.embedding_length") // heads if heads else 0
     keys = metadata.number(f"{attention}.key_length", width)
     values = metadata.number(f"{attention}.value_length", width)
-    return kv_heads * (keys + values) * _F16_BYTES
+    return kv_heads * keys, kv_heads * values

@@ -18,6 +18,7 @@ from specdesk.hub.header_cache import HeaderCache, State
 from specdesk.hub.model_files import Found, at, below, single
 from specdesk.hub.split import part_of, parts_beside
 from specdesk.hub.stopping import Never, Stop
+from specdesk.memory import ModelSize
 from specdesk.paths import added_file, headers_file, models_dir
 
 _LIKE: Final = "big-00001-of-00003.gguf"
@@ -59,9 +60,10 @@ class LocalModel:
         """The file's name, or what stands for it."""
         return self.called or self.path.name
 
-    def memory_bytes(self, n_ctx: int) -> int:
-        """Weights and an f16 cache of so many tokens, without compute buffers; an estimate."""
-        return self.size_bytes + (0 if self.header is None else n_ctx * self.header.kv_bytes_per_token)
+    @property
+    def memory(self) -> ModelSize:
+        """What decides the memory it takes."""
+        return ModelSize(self.size_bytes, 0, 0) if self.header is None else self.header.memory(self.size_bytes)
 
 
 def verdict(target: LocalModel, draft: LocalModel) -> Verdict:

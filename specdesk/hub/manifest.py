@@ -6,11 +6,11 @@ import difflib
 import functools
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 
 from specdesk.errors import StorageError, UsageError
-from specdesk.hub.artifacts import Artifact, KvGeometry, ModelFile, Pair, WheelPieces
+from specdesk.hub.artifacts import Artifact, ModelFile, Pair, Shape, WheelPieces
 from specdesk.hub.strict_table import StrictTable
 
 DEFAULT_ALIAS = "default"
@@ -79,7 +79,7 @@ def _artifact(table: StrictTable) -> Artifact:
         repo=_safe_path(table, "repo", parts=2),
         revision=table.take("revision", str),
         licence=table.take("licence", str),
-        kv=_geometry(table.table("kv")),
+        shape=_shape(table.table("shape")),
         files=tuple(_file(row) for row in table.tables("files", named_by="path")),
         wheels=_wheels(table.table("wheels")) if "wheels" in table else None,
     )
@@ -89,10 +89,10 @@ def _artifact(table: StrictTable) -> Artifact:
     return artifact
 
 
-def _geometry(table: StrictTable) -> KvGeometry:
-    geometry = KvGeometry(table.take("layers", int), table.take("heads", int), table.take("head_dim", int))
+def _shape(table: StrictTable) -> Shape:
+    shape = Shape(*(table.take(field.name, int) for field in fields(Shape)))
     table.end()
-    return geometry
+    return shape
 
 
 def _file(table: StrictTable) -> ModelFile:

@@ -54,7 +54,7 @@ def test_progress_goes_to_stderr_and_the_places_to_stdout(hub: HubServer, tmp_pa
     first = [
         "fetching toy-pair: 11.2 kB (target.gguf, draft.gguf)",
         "licence: MIT",
-        "memory: about 537.1 MB to run it",
+        "memory: about 57.1 MB to run it",
     ]
     assert done.stderr.splitlines()[:3] == first
     assert re.fullmatch(rf"destination: {tmp_path / 'models'}, \S+ .?B free", done.stderr.splitlines()[3])

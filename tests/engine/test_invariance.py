@@ -12,12 +12,13 @@ from gguf import GGMLQuantizationType
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine import invariance
-from specdesk.engine.cache_settings import CacheType, Invariance
+from specdesk.engine.cache_settings import Invariance
 from specdesk.engine.invariance import MAX_WIDTH, find_invariance
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
+from specdesk.memory import CacheType
 from tests.engine.conftest import WriteModel
 from tests.tiny.gguf_models import TARGET
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from specdesk.engine import machine as module
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.llama import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.errors import ModelError
+from specdesk.memory import CacheType
 
 OPTIONS = LoadOptions(n_ctx=64, n_threads=2, n_gpu_layers=0)
 

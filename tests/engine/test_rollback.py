@@ -172,7 +172,7 @@ class TestSlidingWindow:
     def test_the_memory_said_counts_every_layer_whole(self, write_model: WriteModel) -> None:
         header = look_at(write_model(GEMMA)).header
         assert header is not None
-        assert header.kv_bytes_per_token == GEMMA.n_layer * 64 * 2 * 2
+        assert header.keys + header.values == GEMMA.n_layer * 64 * 2
         assert header.window == 32
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.machine import model_identity
@@ -29,6 +28,7 @@ from specdesk.engine.tuning.trial import TargetTrial
 from specdesk.engine.tuning.tune import Report, tune, undo
 from specdesk.engine.tuning.tuned import Tuned
 from specdesk.errors import ModelError, StorageError, UsageError
+from specdesk.memory import CacheType
 from specdesk.paths import profiles_dir, tuned_dir
 from specdesk.settings import EngineSettings
 from tests.engine.conftest import WriteModel
@@ -171,7 +171,7 @@ class TestTuning:
         assert q4_0.n_bytes < as_given.n_bytes
         assert 0 < q4_0.acceptance < as_given.acceptance <= 1
         assert [tried.n_threads for tried in report.threads] == [1]
-        assert [tried.cache_type_k for tried in report.caches] == list(CacheType)
+        assert [tried.cache_type_k for tried in report.caches] == [CacheType.F16, CacheType.Q8_0]
         assert report.tuned_pace > 0
         named = report.tuned.draft
         assert tuned_files() == ([] if named is None else [Path(named.file).name])

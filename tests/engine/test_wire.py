@@ -28,13 +28,14 @@ from specdesk.core.names import DrafterName, RuleName
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.engine import wire
 from specdesk.engine.build_facts import BuildFacts, Device, DeviceKind
-from specdesk.engine.cache_settings import CacheSettings, CacheType, Invariance
+from specdesk.engine.cache_settings import CacheSettings, Invariance
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.tuning.report import CacheTried, FormatTried, Report, ThreadsTried
 from specdesk.engine.tuning.tuned import Tuned, TunedDraft
 from specdesk.errors import EngineDiedError, ModelError, SpecdeskError, StorageError, UsageError
+from specdesk.memory import CacheType
 from specdesk.settings import EngineSettings
 
 COSTS = PassCosts((1, 2, 5), (0.1, 0.15, 0.3), (1e-6, 0.0, 2e-6))

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from specdesk.hub.artifacts import Artifact, KvGeometry, ModelFile, Pair, WheelPieces
+from specdesk.hub.artifacts import Artifact, ModelFile, Pair, Shape, WheelPieces
 from specdesk.hub.report import FetchPlan
 from specdesk.hub.sources import SourceError
 
@@ -20,7 +20,7 @@ def artifact_of(
     content: bytes = CONTENT, name: str = "toy", licence: str = "MIT", wheels: WheelPieces | None = None
 ) -> Artifact:
     file = ModelFile(f"{name}.gguf", len(content), hashlib.sha256(content).hexdigest())
-    return Artifact(name, f"owner/{name}", "main", licence, KvGeometry(2, 1, 4), (file,), wheels)
+    return Artifact(name, f"owner/{name}", "main", licence, Shape(2, 1, 4, 10, 8, 16), (file,), wheels)
 
 
 def pair_of(target: Artifact, draft: Artifact) -> Pair:

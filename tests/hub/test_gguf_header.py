@@ -14,6 +14,7 @@ from specdesk.errors import ModelError
 from specdesk.hub.file_types import FILE_TYPES
 from specdesk.hub.gguf_header import read_header, read_tokens
 from specdesk.hub.gguf_values import _AHEAD
+from specdesk.memory import ModelSize
 from tests.tiny import gguf_models
 from tests.tiny.gguf_stubs import WORDS, write_stub
 
@@ -45,10 +46,10 @@ def test_every_format_has_llama_cpps_name() -> None:
 @pytest.mark.parametrize(
     ("n_head", "n_head_kv", "key_length", "expected"),
     [
-        (8, 2, None, 3 * 2 * (8 + 8) * 2),
-        (8, None, None, 3 * 8 * (8 + 8) * 2),
-        (8, 2, 32, 3 * 2 * (32 + 32) * 2),
-        (8, [1, 2, 0], None, 3 * (8 + 8) * 2),
+        (8, 2, None, 3 * 2 * 8),
+        (8, None, None, 3 * 8 * 8),
+        (8, 2, 32, 3 * 2 * 32),
+        (8, [1, 2, 0], None, 3 * 8),
         (0, None, None, 0),
     ],
     ids=["grouped", "all heads", "wider heads", "a layer each", "no attention"],
@@ -57,7 +58,13 @@ def test_the_cache_is_counted_by_layers_heads_and_widths(
     tmp_path: Path, n_head: int, n_head_kv: int | None, key_length: int | None, expected: int
 ) -> None:
     path = write_stub(tmp_path / "a.gguf", n_head=n_head, n_head_kv=n_head_kv, key_length=key_length)
-    assert read_header(path).kv_bytes_per_token == expected
+    header = read_header(path)
+    assert (header.keys, header.values) == (expected, expected)
+
+
+def test_what_else_decides_the_memory_is_read(tmp_path: Path) -> None:
+    size = read_header(write_stub(tmp_path / "a.gguf", n_padding=2, n_inner=[128, 256])).memory(1000)
+    assert size == ModelSize(1000, 3 * 2 * 8, 3 * 2 * 8, len(WORDS) + 2, 64, 256, n_layers=3, n_ctx_train=4096)
 
 
 def test_vocabularies_are_told_apart_by_their_texts_and_not_by_padding(tmp_path: Path) -> None:
@@ -125,7 +132,7 @@ def test_values_of_an_unexpected_kind_count_as_not_there(tmp_path: Path) -> None
     path = tmp_path / "odd.gguf"
     path.write_bytes(header_of(number_as_name + text_as_number, n=2))
     header = read_header(path)
-    assert (header.name, header.quantization, header.architecture, header.kv_bytes_per_token) == ("", "", "", 0)
+    assert (header.name, header.quantization, header.architecture, header.keys) == ("", "", "", 0)
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:

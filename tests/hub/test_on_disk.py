@@ -56,7 +56,7 @@ def test_pair_paths_are_the_first_files() -> None:
 def test_an_incomplete_pair_says_how_to_get_it() -> None:
     first = artifact_of(name="target")
     second = ModelFile("target-2.gguf", 1, "0" * 64)
-    target = Artifact(first.name, first.repo, "main", "MIT", first.kv, (*first.files, second), None)
+    target = Artifact(first.name, first.repo, "main", "MIT", first.shape, (*first.files, second), None)
     put(target, CONTENT)
     with pytest.raises(ModelError, match=r"target-2.gguf and draft.gguf missing") as caught:
         on_disk.pair_paths(pair_of(target, artifact_of(name="draft")))

@@ -30,6 +30,7 @@ def write_stub(
     recurrent: bool = False,
     window: int | None = None,
     n_experts: int | None = None,
+    n_inner: int | Sequence[int] | None = None,
 ) -> Path:
     """Write it; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,6 +54,8 @@ def write_stub(
     if n_experts is not None:
         writer.add_expert_count(n_experts)
         writer.add_expert_used_count(2)
+    if n_inner is not None:
+        writer.add_feed_forward_length(n_inner)
     if n_parts is not None:
         writer.add_uint16("split.count", n_parts)
     if words:

@@ -22,7 +22,7 @@ from specdesk import paths
 from specdesk.core.events import Alternative, Step
 from specdesk.engine.client import EngineInfo, ModelInfo
 from specdesk.errors import EngineDiedError, ModelError
-from specdesk.hub.artifacts import Artifact, KvGeometry, ModelFile, Pair
+from specdesk.hub.artifacts import Artifact, ModelFile, Pair, Shape
 from specdesk.hub.chosen import of_pair
 from specdesk.hub.on_disk import file_path
 from specdesk.hub.report import Reporter
@@ -342,9 +342,8 @@ def _told(made: Step) -> Step:
 
 def _artifact(name: str, size_bytes: int, layers: int, heads: int, head_dim: int) -> Artifact:
     file = ModelFile(f"{name}-instruct-q4_k_m.gguf", size_bytes, "0" * 64)
-    return Artifact(
-        name, f"maker/{name}-gguf", "main", "Apache-2.0", KvGeometry(layers, heads, head_dim), (file,), None
-    )
+    shape = Shape(layers, heads, head_dim, vocabulary=150_000, width=1500, inner=9000)
+    return Artifact(name, f"maker/{name}-gguf", "main", "Apache-2.0", shape, (file,), None)
 
 
 _SMALLEST: Final = _artifact("coder-0.5b", 491_400_064, 24, 2, 64)

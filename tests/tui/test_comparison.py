@@ -12,9 +12,10 @@ from specdesk.core.events import Event, Finished, Step, StopReason
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import MIN_TOKENS
-from specdesk.engine.cache_settings import CacheSettings, CacheType, Invariance
+from specdesk.engine.cache_settings import CacheSettings, Invariance
 from specdesk.engine.client import AnswerOptions, EngineInfo, Message
 from specdesk.errors import GenerationError
+from specdesk.memory import CacheType
 from specdesk.tui.comparing.comparison import Half, Halves, Way, drafting, parting, sameness, speedup, unsteady, verdict
 from specdesk.tui.comparing.in_turn import Comparing
 from specdesk.tui.conversation import Request

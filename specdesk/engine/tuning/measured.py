@@ -9,9 +9,9 @@ from typing import Final
 
 from specdesk.core.costs import PairCosts, PassCosts
 from specdesk.core.tuning import Candidate, fastest, pace, rescaled, standing
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.calibrate import TARGET_SIZES
 from specdesk.engine.tuning.report import CacheTried, FormatTried, ThreadsTried
+from specdesk.memory import CacheType
 
 _DEPTH: Final = 256
 """Tokens in the cache for which formats and threads are compared: a question and half an answer."""

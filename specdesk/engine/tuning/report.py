@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.tuning.tuned import Tuned
+from specdesk.memory import CacheType
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
 from specdesk.core.restricted import without
 from specdesk.core.sampling import Sampling
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.calibrate import measure
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.message import Message
@@ -24,6 +23,7 @@ from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError
+from specdesk.memory import CacheType
 
 N_TOKENS: Final = 48
 """Of each answer that drafts are compared with."""

@@ -12,7 +12,6 @@ from typing import Final
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.tuning import least
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.calibrate import TARGET_SIZES
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gguf import read_tensors
@@ -27,10 +26,13 @@ from specdesk.engine.tuning.trial import N_PROMPTS, N_TOKENS, PROBE_SIZES, Targe
 from specdesk.engine.tuning.tuned import Tuned, TunedDraft
 from specdesk.engine.tuning.tuned_records import TunedRecord
 from specdesk.errors import ModelError
+from specdesk.memory import CacheType
 from specdesk.settings import EngineSettings
 
 __all__ = ["Report", "tune", "undo"]
 
+_KEYS: Final = (CacheType.F16, CacheType.Q8_0)
+"""How keys are tried to be cached: smaller types than these cost accuracy, and are for whoever lacks memory."""
 _ROUNDS: Final = 2
 """How often everything that is compared is measured, in turn: the machine's speed drifts."""
 _WEIGHTS_PER_S: Final = 4e7
@@ -158,7 +160,7 @@ class _Tuning:
         probes: dict[CacheType, PassCosts] = {}
         try:
             for turn in range(1, _ROUNDS + 1):
-                for name in CacheType:
+                for name in _KEYS:
                     self._progress(f"measuring target passes, keys cached as {name}, {turn} of {_ROUNDS} ...")
                     probe = trial.costs(n_threads, PROBE_SIZES, name)
                     probes[name] = least(probes.get(name, probe), probe)
@@ -177,7 +179,7 @@ class _Tuning:
         probe_s = 6 * one + 20 * eight
         total = N_PROMPTS * N_TOKENS * one
         total += n_drafts * N_PROMPTS * N_TOKENS / 8 * eight * (1 + of_draft)
-        total += _ROUNDS * (slower * (1 + n_drafts * of_draft) + len(CacheType)) * probe_s
+        total += _ROUNDS * (slower * (1 + n_drafts * of_draft) + len(_KEYS)) * probe_s
         total += 2 * sum(max(one, n / 8 * eight) for n in TARGET_SIZES) + probe_s
         total += len(FORMATS) * read_tensors(self._draft).n_weights / (_WEIGHTS_PER_S * self._n_given)
         return f"about {max(1.0, total):.0f} s" if total < 90 else f"about {total / 60:.0f} minutes"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from specdesk.engine.cache_settings import CacheType
+from specdesk.memory import CacheType
 
 UNDO: Final = "specdesk tune --undo takes it back"
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from specdesk.engine.cache_settings import CacheType
 from specdesk.engine.machine import machine, model_identity
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.tuning.tuned import Tuned, TunedDraft
 from specdesk.errors import StorageError
+from specdesk.memory import CacheType
 
 _KIND: Final = "tuned"
 

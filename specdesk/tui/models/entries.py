@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from rich.filesize import decimal
 
 from specdesk.core.pairing import Verdict, size_note
-from specdesk.hub.artifacts import BUFFER_BYTES, Artifact, Pair
+from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.chosen import Chosen, of_pair
 from specdesk.hub.fit import Fit, fit
 from specdesk.hub.local_models import LocalModel
 from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
+from specdesk.memory import needed_bytes
 from specdesk.tui.file_names import with_tilde
 from specdesk.tui.models.fetch_words import memory
 
@@ -93,7 +94,7 @@ def model_entry(model: LocalModel, machine: Machine) -> Entry:
             why=model.problem,
             refusal=f"{model.file_name} cannot be loaded: {model.problem}",
         )
-    needed = model.memory_bytes(machine.n_ctx) + BUFFER_BYTES
+    needed = needed_bytes([model.memory], machine.n_ctx)
     return Entry(
         key=f"file {model.path}",
         name=_named(model),
@@ -107,7 +108,7 @@ def model_entry(model: LocalModel, machine: Machine) -> Entry:
 
 def no_draft_entry(target: LocalModel, machine: Machine) -> Entry:
     """The target without a draft model."""
-    needed = target.memory_bytes(machine.n_ctx) + BUFFER_BYTES
+    needed = needed_bytes([target.memory], machine.n_ctx)
     return Entry(
         key="no draft",
         name="no draft model",
@@ -124,7 +125,7 @@ def no_draft_entry(target: LocalModel, machine: Machine) -> Entry:
 
 def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, verdict: Verdict | None) -> Entry:
     """A model of this disk as a draft for the target; `verdict` is None as long as they have not been compared."""
-    needed = target.memory_bytes(machine.n_ctx) + draft.memory_bytes(machine.n_ctx) + BUFFER_BYTES
+    needed = needed_bytes([target.memory, draft.memory], machine.n_ctx)
     said = "the same vocabulary" if verdict is None else verdict.sentence.removeprefix("usable: ")
     said += f"; {size_note(_active_bytes(target), _active_bytes(draft))}"
     refusal = ""
