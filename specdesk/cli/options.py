@@ -297,7 +297,7 @@ class EngineOptions:
             "--gpu-layers",
             metavar="N",
             callback=within(-1, 10_000),
-            help="Layers of the target on the GPU; -1 all. [default: all, if the build has a GPU backend]",
+            help="Layers of the target on the GPU; -1 all. [default: all, if llama.cpp can use one]",
             rich_help_panel=_ENGINE,
         ),
     ] = None

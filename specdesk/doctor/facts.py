@@ -3,29 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-from specdesk.engine.client import BuildFacts
+from specdesk.engine.client import BuildFacts, Gpu
 from specdesk.hub.inventory import Presence
-
-
-class Maker(StrEnum):
-    """Who made a GPU: that decides what llama.cpp has to be compiled with."""
-
-    NVIDIA = "NVIDIA"
-    APPLE = "Apple"
-    AMD = "AMD"
-    INTEL = "Intel"
-
-
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """One that the system shows, whether llama.cpp can use it or not."""
-
-    maker: Maker
-    name: str
-    total_bytes: int
-    """Of its own memory; 0 too where it shares the system's."""
 
 
 @dataclass(frozen=True, slots=True)

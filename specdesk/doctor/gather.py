@@ -13,8 +13,7 @@ import psutil
 
 from specdesk import __version__, paths
 from specdesk.doctor.facts import Engine, Facts, Hub, PairFacts
-from specdesk.doctor.gpus import seen_gpus
-from specdesk.engine.client import ask_build, best_threads, install_command, most_threads
+from specdesk.engine.client import ask_build, best_threads, install_command, most_threads, seen_gpus
 from specdesk.errors import EngineDiedError, EngineMissingError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.fit import free_memory

@@ -9,8 +9,9 @@ from typing import Final
 
 from rich.filesize import decimal
 
-from specdesk.doctor.facts import Facts, Gpu, Maker
+from specdesk.doctor.facts import Facts
 from specdesk.doctor.recommend import recommend
+from specdesk.engine.client import BUILD_OPTIONS, Gpu, Maker
 from specdesk.hub.inventory import Presence
 
 _BACKENDS: Final = {
@@ -20,13 +21,6 @@ _BACKENDS: Final = {
     Maker.INTEL: ("SYCL", "Vulkan"),
 }
 """What llama.cpp calls the backends that can use a GPU of that maker."""
-_OPTIONS: Final = {
-    Maker.NVIDIA: "-DGGML_CUDA=on",
-    Maker.APPLE: "-DGGML_METAL=on",
-    Maker.AMD: "-DGGML_VULKAN=on",
-    Maker.INTEL: "-DGGML_VULKAN=on",
-}
-"""What compiles them in."""
 _TOOLKITS: Final = {
     Maker.NVIDIA: "it takes the CUDA toolkit (nvcc)",
     Maker.APPLE: "it takes Apple's command line tools",
@@ -96,7 +90,7 @@ def _unused(facts: Facts, maker: Maker, names: str, gpus: list[Gpu], *, seen_oth
         f"{names} is here, and this build of llama.cpp cannot use it"
         if facts.engine.build is not None
         else f"{names} is here: llama.cpp should be compiled for it",
-        f"{facts.engine.install.replace('{options}', _OPTIONS[maker])}   ({_TOOLKITS[maker]})",
+        f"{facts.engine.install.replace('{options}', BUILD_OPTIONS[maker])}   ({_TOOLKITS[maker]})",
     )
 
 

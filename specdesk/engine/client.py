@@ -16,18 +16,20 @@ from specdesk.core.sampling import Sampling
 from specdesk.engine import wire
 from specdesk.engine.build_facts import BuildFacts, Device, DeviceKind
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.gpus import Gpu, Maker, seen_gpus
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions, Overflow
 from specdesk.engine.process import EngineBugError, EngineProcess
-from specdesk.engine.requirement import install_command
+from specdesk.engine.requirement import BUILD_OPTIONS, install_command
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.report import Report
 from specdesk.engine.tuning.tuned import UNDO
 from specdesk.settings import EngineSettings
 
 __all__ = [
+    "BUILD_OPTIONS",
     "UNDO",
     "AnswerOptions",
     "BuildFacts",
@@ -37,6 +39,8 @@ __all__ = [
     "Engine",
     "EngineBugError",
     "EngineInfo",
+    "Gpu",
+    "Maker",
     "Message",
     "ModelInfo",
     "Overflow",
@@ -47,6 +51,7 @@ __all__ = [
     "gbnf_of_schema",
     "install_command",
     "most_threads",
+    "seen_gpus",
     "tune",
     "undo_tuning",
 ]
@@ -74,7 +79,8 @@ class Engine:
 
         `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass. `verbose`
         shows llama.cpp's own output on standard error.
-        Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
+        Raises: EngineMissingError where there is no llama.cpp; UsageError for what this build of it cannot honour;
+        ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
         """
         self._process = EngineProcess(stop, verbose=verbose)
         try:

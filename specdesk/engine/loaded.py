@@ -51,7 +51,8 @@ class LoadedPair:
 
         `stop` ends whatever is under way while it is set: loading, an answer, also in the middle of a pass. `progress`
         hears what is done now.
-        Raises: ModelError for a file that cannot be loaded or two that do not fit each other; Interrupted if stopped.
+        Raises: UsageError for what this build of llama.cpp cannot honour; ModelError for a file that cannot be loaded
+        or two that do not fit each other; Interrupted if stopped.
         """
         exact = None
         profiles = Profiles(profiles_dir(), notify)

@@ -6,8 +6,18 @@ import shlex
 import sys
 from typing import Final
 
+from specdesk.engine.gpus import Maker
+
 LEAST_VERSION: Final = "0.3.36"
 """As in pyproject.toml."""
+
+BUILD_OPTIONS: Final = {
+    Maker.NVIDIA: "-DGGML_CUDA=on",
+    Maker.APPLE: "-DGGML_METAL=on",
+    Maker.AMD: "-DGGML_VULKAN=on",
+    Maker.INTEL: "-DGGML_VULKAN=on",
+}
+"""What has llama.cpp compiled for a GPU of that maker."""
 
 
 def install_command(cmake_args: str = "") -> str:

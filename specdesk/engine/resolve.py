@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.gpus import seen_gpus
 from specdesk.engine.llama import LoadOptions
 from specdesk.engine.profiles import Profiles
+from specdesk.engine.requirement import BUILD_OPTIONS, install_command
 from specdesk.engine.tuning.tuned import Tuned
 from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
+from specdesk.errors import UsageError
 from specdesk.settings import EngineSettings
 
 Notify = Callable[[str], None]
@@ -29,10 +32,13 @@ class Loading:
 
 
 def as_given(settings: EngineSettings, notify: Notify) -> Loading:
-    """The settings as they can be honoured; `notify` gets a line for each that cannot."""
+    """The settings as they can be honoured; `notify` gets a line for each that is honoured in part.
+
+    Raises UsageError for one that this build of llama.cpp cannot honour.
+    """
     n_threads = _threads(settings.n_threads, notify)
-    layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers", notify)
-    draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers", notify)
+    layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers")
+    draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers")
     options = LoadOptions(settings.n_ctx, n_threads, layers)
     return Loading(settings.draft, options, replace(options, n_gpu_layers=draft_layers, within_training=True), Tuned())
 
@@ -42,7 +48,7 @@ def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Lo
 
     Plain decoding of a pair has its settings too: its answers are what speculation is compared with. Exact mode takes
     the draft alone, since thread counts and cache types decide which passes round alike.
-    `notify` hears of a draft that is gone. Raises ModelError for a file that cannot be read.
+    `notify` hears of a draft that is gone. Raises as `as_given`, and ModelError for a file that cannot be read.
     """
     given = as_given(settings, notify)
     record = _record(settings, given, profiles)
@@ -87,9 +93,16 @@ def _threads(wanted: int | None, notify: Notify) -> int:
     return min(wanted, most)
 
 
-def _gpu_layers(wanted: int | None, flag: str, notify: Notify) -> int:
+def _gpu_layers(wanted: int | None, flag: str) -> int:
     if supports_gpu():
         return -1 if wanted is None else wanted
     if wanted:
-        notify(f"{flag} {wanted}: this build of llama.cpp has no GPU backend, the CPU is used (README: GPU builds)")
+        raise UsageError(f"{flag} {wanted}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
     return 0
+
+
+def _compile_for_gpu() -> str:
+    gpus = seen_gpus().gpus
+    if not gpus:
+        return "the system shows no GPU either: leave the option out; specdesk doctor tells what is here"
+    return f"for {gpus[0].name} compile one that can: {install_command(BUILD_OPTIONS[gpus[0].maker])}"

@@ -13,6 +13,7 @@ from specdesk.engine.native_log import native_log
 
 import llama_cpp  # isort: skip
 from specdesk.core.interrupted import Interrupted
+from specdesk.engine.build import devices
 from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
@@ -101,8 +102,9 @@ class Weights:
 
 
 def supports_gpu() -> bool:
-    """Whether this build of llama.cpp can put layers on a GPU."""
-    return bool(llama_cpp.llama_supports_gpu_offload())
+    """Whether llama.cpp can put layers on a GPU here: it was compiled for one, and sees one."""
+    # One that was compiled for other machines (RPC) says that it can, with none connected too.
+    return bool(llama_cpp.llama_supports_gpu_offload()) and any(device.takes_layers for device in devices())
 
 
 def _check_generates_text(model: Any, path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from specdesk.doctor.facts import Engine, Facts, Gpu, Hub, Maker, PairFacts
-from specdesk.engine.client import BuildFacts, Device, DeviceKind
+from specdesk.doctor.facts import Engine, Facts, Hub, PairFacts
+from specdesk.engine.client import BuildFacts, Device, DeviceKind, Gpu, Maker
 from specdesk.hub.inventory import Presence
 
 GB = 10**9

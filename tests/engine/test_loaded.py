@@ -16,7 +16,9 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
+from specdesk.engine import resolve
 from specdesk.engine.cores import best_threads, most_threads
+from specdesk.engine.gpus import Gpu, Maker, Seen
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.message import Message
@@ -76,13 +78,15 @@ class TestNotices:
 
     @pytest.mark.skipif(supports_gpu(), reason="this build of llama.cpp has a GPU backend")
     @pytest.mark.parametrize(
-        ("layers", "draft_layers", "flags"),
+        ("layers", "draft_layers", "flag"),
         [
-            (None, None, []),
-            (0, 0, []),
-            (8, None, ["--gpu-layers 8"]),
-            (-1, 4, ["--gpu-layers -1", "--draft-gpu-layers 4"]),
+            (8, None, "--gpu-layers 8"),
+            (-1, 4, "--gpu-layers -1"),
+            (None, 4, "--draft-gpu-layers 4"),
         ],
+    )
+    @pytest.mark.parametrize(
+        ("gpus", "hint"), [((), "shows no GPU"), ((Gpu(Maker.NVIDIA, "RTX", 0),), 'CMAKE_ARGS="-DGGML_CUDA=on" ')]
     )
     def test_layers_for_a_gpu_that_the_build_cannot_use(
         self,
@@ -90,14 +94,23 @@ class TestNotices:
         open_engine: OpenEngine,
         layers: int | None,
         draft_layers: int | None,
-        flags: list[str],
+        flag: str,
+        gpus: tuple[Gpu, ...],
+        hint: str,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        notices: list[str] = []
-        engine = open_engine(
-            tiny_pair.target, tiny_pair.draft, n_gpu_layers=layers, draft_n_gpu_layers=draft_layers, notices=notices
-        )
-        said = [notice for notice in notices if "GPU" in notice]
-        assert [notice.split(":")[0] for notice in said] == flags
+        monkeypatch.setattr(resolve, "seen_gpus", lambda: Seen(gpus))
+        with pytest.raises(UsageError) as caught:
+            open_engine(tiny_pair.target, tiny_pair.draft, n_gpu_layers=layers, draft_n_gpu_layers=draft_layers)
+        assert caught.value.message.startswith(f"{flag}: this build of llama.cpp cannot")
+        assert hint in caught.value.hint
+
+    @pytest.mark.skipif(supports_gpu(), reason="this build of llama.cpp has a GPU backend")
+    @pytest.mark.parametrize("layers", [None, 0])
+    def test_no_layers_on_a_gpu_are_the_processors(
+        self, tiny_pair: TinyPair, open_engine: OpenEngine, layers: int | None
+    ) -> None:
+        engine = open_engine(tiny_pair.target, tiny_pair.draft, n_gpu_layers=layers, draft_n_gpu_layers=layers)
         assert engine.info.target.n_gpu_layers == 0
         assert not engine.info.on_gpu
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.doctor.facts import Gpu, Maker
-from specdesk.doctor.gpus import seen_gpus
+from specdesk.engine.gpus import Gpu, Maker, seen_gpus
 
 DRIVER = "Model: \t\t NVIDIA H200\nIRQ:   \t\t 42\n"
 

@@ -6,16 +6,36 @@ import platform
 import shutil
 import subprocess
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
-
-from specdesk.doctor.facts import Gpu, Maker
 
 _TOOL_S: Final = 5.0
 """The tool waits for a driver that may hang."""
 _MIB: Final = 2**20
+
+
+class Maker(StrEnum):
+    """Who made a GPU: that decides what llama.cpp has to be compiled with."""
+
+    NVIDIA = "NVIDIA"
+    APPLE = "Apple"
+    AMD = "AMD"
+    INTEL = "Intel"
+
+
 _VENDORS: Final = {"0x1002": Maker.AMD, "0x8086": Maker.INTEL, "0x10de": Maker.NVIDIA}
 """PCI's numbers of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One that the system shows, whether llama.cpp can use it or not."""
+
+    maker: Maker
+    name: str
+    total_bytes: int
+    """Of its own memory; 0 too where it shares the system's."""
 
 
 @dataclass(frozen=True, slots=True)
