@@ -48,7 +48,7 @@ class CacheTypes:
     v: CacheType = CacheType.F16
 
 
-_F16: Final = CacheTypes()
+F16: Final = CacheTypes()
 _CELLS: Final = 256
 """The cache holds a multiple of so many tokens."""
 _PROCESS_BYTES: Final = 54 * 2**20
@@ -81,7 +81,7 @@ class ModelSize:
     n_layers: int = 0
     n_ctx_train: int = 0
 
-    def cache_bytes(self, n_ctx: int, types: CacheTypes = _F16) -> int:
+    def cache_bytes(self, n_ctx: int, types: CacheTypes = F16) -> int:
         """What a cache of so many tokens takes."""
         cells = -(-n_ctx // _CELLS) * _CELLS
         return cells * (self.keys * types.k.block_bytes + self.values * types.v.block_bytes) // _BLOCK
@@ -96,13 +96,13 @@ class ModelSize:
         """Room for the logits of the widest pass: taken whole on a GPU; of the system's memory only what is written."""
         return PASS_TOKENS * _F32_BYTES * self.n_vocab
 
-    def memory_bytes(self, n_ctx: int, types: CacheTypes = _F16) -> int:
+    def memory_bytes(self, n_ctx: int, types: CacheTypes = F16) -> int:
         """All of it in the system's memory."""
         vocabulary = _TOKEN_BYTES * self.n_vocab
         return self.weights_bytes + self.cache_bytes(n_ctx, types) + vocabulary + self.working_bytes
 
 
-def needed_bytes(models: Sequence[ModelSize], n_ctx: int, types: CacheTypes = _F16) -> int:
+def needed_bytes(models: Sequence[ModelSize], n_ctx: int, types: CacheTypes = F16) -> int:
     """What running a target, and its draft if there is one, takes in the system's memory, with no layers on a GPU.
 
     The draft's cache holds no more than it was trained for, whatever `n_ctx` says.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
+
+from specdesk.memory import CacheType
 
 DEFAULT_N_CTX = 4096
 
@@ -16,6 +19,33 @@ LOOKAHEADS: Final = (0, 64)
 
 PROVEN_LOOKAHEAD = 4
 """Draft tokens per target pass where claims are tried, whether they pay or not."""
+
+
+class LoadMode(StrEnum):
+    """How weights get into memory."""
+
+    AUTO = "auto"
+    """Mapped, unless they are laid out anew for this processor."""
+    MAP = "map"
+    """Mapped: the system may drop pages and read them again."""
+    READ = "read"
+    LOCK = "lock"
+    """As auto, and kept from being swapped out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where models are put, beside the numbers of layers."""
+
+    main_gpu: int | None = None
+    """The GPU, counted from 0, that takes all that goes to one; None: they share it."""
+    tensor_split: tuple[float, ...] = ()
+    """In which proportions they do; empty: by their free memory."""
+    load_mode: LoadMode = LoadMode.AUTO
+
+
+ANYWHERE: Final = Placing()
+"""All of it left to llama.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +76,8 @@ class EngineSettings:
     allow_plain: bool = False
     """Whether to decode plainly where the draft cannot be loaded or may not draft for the target; else that is an
     error."""
+    cache_type_k: CacheType | None = None
+    """How both models cache keys; None: as f16, or as `specdesk tune` or exact mode choose for the target."""
+    cache_type_v: CacheType | None = None
+    """The same for values."""
+    placing: Placing = ANYWHERE

@@ -46,3 +46,21 @@ def auto_or_number(text: str) -> int | None:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"must be auto or a number, not {text!r}") from None
+
+
+def are_shares(text: str | None) -> str | None:
+    """Refuse what `shares` cannot read."""
+    if text is not None:
+        shares(text)
+    return text
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """Numbers separated by commas, none of them negative and not all 0."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"must be numbers separated by commas, not {text!r}") from None
+    if not all(0 <= share < float("inf") for share in found) or not any(found):
+        raise typer.BadParameter(f"must be shares of 0 or more, and not all 0: {text!r}")
+    return found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from specdesk.cli.checks import shares
 from specdesk.cli.options import EngineOptions, Models
 from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import ModelError, UsageError
 from specdesk.hub.chosen import Chosen, absent, of_pair, remembered
-from specdesk.settings import EngineSettings
+from specdesk.settings import EngineSettings, Placing
 
 
 def engine_settings(
@@ -36,6 +37,11 @@ def engine_settings(
         drafter is not DrafterName.SUFFIX,
         None if options.chat_template is None else text_of(options.chat_template),
         allow_plain,
+        options.cache_type_k,
+        options.cache_type_v,
+        Placing(
+            options.main_gpu, () if options.tensor_split is None else shares(options.tensor_split), options.load_mode
+        ),
     )
 
 

@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
-from specdesk.cli.checks import auto_or_number, is_text, within
+from specdesk.cli.checks import are_shares, auto_or_number, is_text, within
 from specdesk.core.names import DEFAULT_RULE, DrafterName, RuleName
 from specdesk.core.sampling import DEFAULT_SAMPLERS, Sampling
-from specdesk.settings import ANSWER_TOKENS, CONTEXTS, DEFAULT_N_CTX, LOOKAHEADS, SEEDS
+from specdesk.memory import CacheType
+from specdesk.settings import ANSWER_TOKENS, CONTEXTS, DEFAULT_N_CTX, LOOKAHEADS, SEEDS, LoadMode
 
 _MODELS = "Models"
 _SAMPLING = "Sampling"
@@ -311,6 +312,48 @@ class EngineOptions:
             rich_help_panel=_ENGINE,
         ),
     ] = None
+    main_gpu: Annotated[
+        int | None,
+        typer.Option(
+            "--main-gpu",
+            metavar="N",
+            callback=within(0, 127),
+            help="Put all layers that go to a GPU on this one, counted from 0.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None
+    tensor_split: Annotated[
+        str | None,  # Typer takes a tuple for several arguments
+        typer.Option(
+            "--tensor-split",
+            metavar="A,B,...",
+            callback=are_shares,
+            help="Share layers between GPUs in these proportions. [default: by their free memory]",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None
+    cache_type_k: Annotated[
+        CacheType | None,
+        typer.Option(
+            "--cache-type-k",
+            help="How keys are cached: quantized they take less memory, and lose accuracy. [default: f16, or what tune "
+            "or --exact choose]",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None
+    cache_type_v: Annotated[
+        CacheType | None,
+        typer.Option("--cache-type-v", help="The same for values. [default: f16]", rich_help_panel=_ENGINE),
+    ] = None
+    load_mode: Annotated[
+        LoadMode,
+        typer.Option(
+            "--load-mode",
+            help="How weights get into memory: map their file, read it, or lock them against being swapped out; auto "
+            "maps unless llama.cpp lays them out anew.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = LoadMode.AUTO
     chat_template: Annotated[
         Path | None,
         typer.Option(

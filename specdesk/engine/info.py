@@ -8,6 +8,8 @@ from specdesk.core.costs import PairCosts
 from specdesk.engine.cache_settings import Invariance
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.tuning.tuned import Tuned
+from specdesk.memory import F16, CacheTypes
+from specdesk.settings import ANYWHERE, Placing
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,13 @@ class EngineInfo:
     """What passes of the pair cost when that was measured; None where nothing is to be drafted."""
     tuned: Tuned | None = None
     """What runs otherwise than given because `specdesk tune` found it faster; None where nothing does."""
-
     most_drafted: int | None = None
     """The most tokens a draft may have for another reason than exact mode's; None: no limit, 0: nothing is drafted."""
     limit: str = ""
     """That reason, in words."""
+    cache: CacheTypes = F16
+    """How the target's keys and values are cached."""
+    placing: Placing = ANYWHERE
 
     def lookahead(self, options: AnswerOptions) -> int:
         """At most how many tokens are drafted per pass of an answer: 0 where nothing could draft.

@@ -46,14 +46,23 @@ model on an AVX-512 machine), so it is given up only where nothing else has any 
 
 
 def find_invariance(
-    path: Path, options: LoadOptions, profiles: Profiles, notify: Callable[[str], None], stop: StopFlag
+    path: Path,
+    options: LoadOptions,
+    profiles: Profiles,
+    notify: Callable[[str], None],
+    stop: StopFlag,
+    *,
+    keeps_types: bool = False,
 ) -> Invariance:
     """The settings with the widest invariant passes for this model here: from the profile, or probed and kept there.
 
-    Probing loads the model once per choice of settings and reads a thousand tokens with it. `notify` hears of it.
+    With `keeps_types` only the cache types of `options` are tried. Probing loads the model once per choice of settings
+    and reads a thousand tokens with it; `notify` hears of it.
     Raises: ModelError for a model that cannot be loaded; Interrupted if stopped.
     """
     key = {**setting(path, options), "probed": {"depths": _DEPTHS, "width": MAX_WIDTH}}
+    if keeps_types:
+        key["keeps_types"] = True
     known = _read(profiles.get(_KIND, key))
     if known is not None and known.n_ctx >= options.n_ctx:
         return known
@@ -61,7 +70,7 @@ def find_invariance(
         f"exact mode: probing {path.name} for passes that round like one-token passes, once on this machine; it takes "
         "as long as reading some 2,000 tokens of prompt"
     )
-    found = _probe_choices(path, options, stop)
+    found = _probe_choices(path, options, stop, keeps_types=keeps_types)
     profiles.put(_KIND, key, asdict(found))
     return found
 
@@ -79,10 +88,13 @@ def _read(kept: Any) -> Invariance | None:
         return None
 
 
-def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag) -> Invariance:
-    best = Invariance(_AS_GIVEN, 1, options.n_ctx)
+def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag, *, keeps_types: bool = False) -> Invariance:
+    as_given = CacheSettings(options.cache_type_k, options.cache_type_v, options.repack)
+    choices = [as_given, replace(as_given, repack=False)] if keeps_types else list(_CHOICES)
     # On a GPU another attention takes over, and mixed cache types may fall back to the CPU: only the first is tried.
-    choices = _CHOICES if options.n_gpu_layers == 0 else _CHOICES[:1]
+    if options.n_gpu_layers != 0:
+        del choices[1:]
+    best = Invariance(choices[0], 1, options.n_ctx)
     for settings in choices:
         if best.width == MAX_WIDTH or (best.width > 1 and not settings.repack):
             break

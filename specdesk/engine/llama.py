@@ -25,6 +25,7 @@ from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError, ModelError
 from specdesk.memory import PASS_TOKENS, CacheType
+from specdesk.settings import ANYWHERE, Placing
 
 N_BATCH = PASS_TOKENS
 """Most tokens per native call."""
@@ -53,6 +54,7 @@ class LoadOptions:
     """Whether weights are laid out anew for faster products on this CPU."""
     within_training: bool = False
     """Whether the cache is to hold no more tokens than the model was trained for, whatever `n_ctx` says."""
+    placing: Placing = ANYWHERE
     n_sequences: int = 1
     """How many texts the cache can hold beside each other; all but the first only through `LlamaLM.put_cells`."""
 
@@ -80,7 +82,9 @@ class LlamaLM:
         Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported, and for a
         context that does not fit into memory; Interrupted when `stop` is set.
         """
-        self.weights = weights or Weights(path, options.n_gpu_layers, stop, repack=options.repack, progress=progress)
+        self.weights = weights or Weights(
+            path, options.n_gpu_layers, stop, repack=options.repack, progress=progress, placing=options.placing
+        )
         self._owns_weights = weights is None
         n_ctx = min(options.n_ctx, self.weights.n_ctx_train) if options.within_training else options.n_ctx
         self.options = replace(options, n_ctx=n_ctx)

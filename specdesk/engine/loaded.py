@@ -33,6 +33,7 @@ from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.tuned import UNDO
 from specdesk.engine.weights import Weights
 from specdesk.errors import ModelError, UsageError
+from specdesk.memory import CacheTypes
 from specdesk.paths import profiles_dir
 from specdesk.settings import EngineSettings
 
@@ -61,7 +62,8 @@ class LoadedPair:
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
         if settings.exact:
-            exact = find_invariance(settings.target, options, profiles, notify, stop)
+            keeps_types = (settings.cache_type_k or settings.cache_type_v) is not None
+            exact = find_invariance(settings.target, options, profiles, notify, stop, keeps_types=keeps_types)
             options = options.cached(exact.settings)
         measured = None
         self._experience = None
@@ -114,6 +116,8 @@ class LoadedPair:
             tuned,
             drafting.most_drafted,
             drafting.limit,
+            cache=CacheTypes(target.options.cache_type_k, target.options.cache_type_v),
+            placing=settings.placing,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -282,6 +286,9 @@ def _costs(
 
 def _notices(settings: EngineSettings, target: Weights, draft: Weights | None) -> Iterator[str]:
     """What the user should know of these models."""
+    for weights in (target, draft):
+        if weights is not None and weights.lock_problem:
+            yield f"--load-mode lock: {weights.path.name} may be swapped out: {weights.lock_problem} (raise ulimit -l)"
     n_ctx = settings.n_ctx
     if n_ctx > target.n_ctx_train:
         yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"

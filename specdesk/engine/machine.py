@@ -41,7 +41,15 @@ def setting(path: Path, options: LoadOptions) -> dict[str, object]:
         "cache_types": [options.cache_type_k, options.cache_type_v],
         "repack": options.repack,
         "n_batch": N_BATCH,
+        **_split(options),
     }
+
+
+def _split(options: LoadOptions) -> dict[str, object]:
+    """Which GPUs take what, where that is not left to llama.cpp."""
+    placing = options.placing
+    chosen = {"main_gpu": placing.main_gpu, "tensor_split": list(placing.tensor_split)}
+    return {name: value for name, value in chosen.items() if value not in (None, [])}
 
 
 def model_identity(path: Path) -> dict[str, Any]:

@@ -69,6 +69,11 @@ class NativeLog:
         """The first error since `clear`: what follows it only says, in other words, that loading failed."""
         return next((text for level, text in self._lines if level >= _ERROR), self.last_error())
 
+    def line_with(self, words: str) -> str:
+        """The first line since `clear` that has these words; empty if none has."""
+        lines = (line for _level, text in self._lines for line in text.split("\n"))
+        return next((line.strip() for line in lines if words in line), "")
+
     def clear(self) -> None:
         """Forget what was kept, so that `reason` and `last_error` speak of what comes next."""
         self._lines.clear()

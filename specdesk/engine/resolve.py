@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from specdesk.engine.build import devices
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gpus import seen_gpus
 from specdesk.engine.llama import LoadOptions
@@ -15,7 +16,8 @@ from specdesk.engine.tuning.tuned import Tuned
 from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
 from specdesk.errors import UsageError
-from specdesk.settings import EngineSettings
+from specdesk.memory import CacheType
+from specdesk.settings import EngineSettings, Placing
 
 Notify = Callable[[str], None]
 
@@ -39,7 +41,15 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
     n_threads = _threads(settings.n_threads, notify)
     layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers")
     draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers")
-    options = LoadOptions(settings.n_ctx, n_threads, layers)
+    _check_gpus(settings.placing)
+    options = LoadOptions(
+        settings.n_ctx,
+        n_threads,
+        layers,
+        settings.cache_type_k or CacheType.F16,
+        settings.cache_type_v or CacheType.F16,
+        placing=settings.placing,
+    )
     return Loading(settings.draft, options, replace(options, n_gpu_layers=draft_layers, within_training=True), Tuned())
 
 
@@ -63,6 +73,8 @@ def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Lo
         tuned = replace(tuned, draft=None)
     if settings.n_threads is not None or (tuned.n_threads or 1) > most_threads():
         tuned = replace(tuned, n_threads=None)
+    if settings.cache_type_k is not None:
+        tuned = replace(tuned, cache_type_k=None)
     return _applied(given, Tuned(tuned.draft) if settings.exact else tuned)
 
 
@@ -99,6 +111,22 @@ def _gpu_layers(wanted: int | None, flag: str) -> int:
     if wanted:
         raise UsageError(f"{flag} {wanted}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
     return 0
+
+
+def _check_gpus(placing: Placing) -> None:
+    """Raises UsageError for GPUs that are not there."""
+    asked = f"--main-gpu {placing.main_gpu}" if placing.main_gpu is not None else ""
+    if placing.tensor_split:
+        if asked:
+            raise UsageError(f"{asked} and --tensor-split exclude each other", "one puts all on one GPU")
+        asked = f"--tensor-split {','.join(f'{share:g}' for share in placing.tensor_split)}"
+    if not asked:
+        return
+    if not supports_gpu():
+        raise UsageError(f"{asked}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
+    gpus = [device.name for device in devices() if device.takes_layers]
+    if max(placing.main_gpu or 0, len(placing.tensor_split) - 1) >= len(gpus):
+        raise UsageError(f"{asked}: llama.cpp sees {len(gpus)} here: {', '.join(gpus)}", "they are counted from 0")
 
 
 def _compile_for_gpu() -> str:

@@ -18,6 +18,7 @@ from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
 from specdesk.errors import ModelError
+from specdesk.settings import ANYWHERE, LoadMode, Placing
 
 _LAYOUTS: Final = {
     "AVX2": ("Q4_0", "Q4_K", "IQ4_NL", "MXFP4"),
@@ -42,20 +43,26 @@ class Weights:
         *,
         repack: bool,
         progress: Callable[[float], None] = lambda _part: None,
+        placing: Placing = ANYWHERE,
     ) -> None:
         """Load, unless `stop` is set meanwhile; `n_gpu_layers` -1: all of them. `progress` hears the part that is done.
 
-        With `repack` weights are laid out anew for faster products on this CPU.
+        With `repack` weights are laid out anew for faster products on this CPU. `placing` was checked against the
+        devices there are.
         Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported; Interrupted
         when `stop` is set.
         """
         self.path = path
         self.native: Any = None
+        self.lock_problem = ""
+        """Why the weights could not be kept from being swapped out, where that was asked for."""
         check_gguf(path)
         llama_cpp.llama_backend_init()
         native_log.clear()
         try:
-            self.native = _load_model(path, n_gpu_layers, stop, progress, repack=repack)
+            self.native = _load_model(path, n_gpu_layers, stop, progress, placing, repack=repack)
+            if placing.load_mode is LoadMode.LOCK:
+                self.lock_problem = native_log.line_with("failed to mlock")
             _check_generates_text(self.native, path)
             self.vocabulary = LlamaVocabulary(self.native, self.metadata("tokenizer.ggml.model") or "")
         except BaseException:
@@ -115,15 +122,37 @@ def _check_generates_text(model: Any, path: Path) -> None:
 
 
 def _load_model(
-    path: Path, n_gpu_layers: int, stop: StopFlag, progress: Callable[[float], None], *, repack: bool
+    path: Path,
+    n_gpu_layers: int,
+    stop: StopFlag,
+    progress: Callable[[float], None],
+    placing: Placing,
+    *,
+    repack: bool,
 ) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = n_gpu_layers
     params.use_extra_bufts = repack
-    if repack and not (n_gpu_layers and supports_gpu()) and _may_be_repacked(path):
-        # A mapped file would stay in memory beside the layout made of it: 1.75 GB for a Q4_K_M file of 1.1 GB. With
-        # layers on a GPU most of the file is not kept, and reading it would need room for all of it at once.
-        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
+    # A mapped file would stay in memory beside the layout made of it: 1.75 GB for a Q4_K_M file of 1.1 GB. With
+    # layers on a GPU most of the file is not kept, and reading it would need room for all of it at once.
+    laid_out_anew = repack and not (n_gpu_layers and supports_gpu()) and _may_be_repacked(path)
+    match placing.load_mode:
+        case LoadMode.MAP:
+            params.load_mode = llama_cpp.LLAMA_LOAD_MODE_MMAP
+        case LoadMode.READ:
+            params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
+        case LoadMode.LOCK:
+            locked = llama_cpp.LLAMA_LOAD_MODE_MLOCK if laid_out_anew else llama_cpp.LLAMA_LOAD_MODE_MMAP_MLOCK
+            params.load_mode = locked
+        case LoadMode.AUTO:
+            if laid_out_anew:
+                params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
+    if placing.main_gpu is not None:
+        params.split_mode, params.main_gpu = llama_cpp.LLAMA_SPLIT_MODE_NONE, placing.main_gpu
+    if placing.tensor_split:
+        # llama.cpp reads one for each device there could be.
+        shares = (ctypes.c_float * llama_cpp.llama_max_devices())(*placing.tensor_split)
+        params.tensor_split = ctypes.cast(shares, ctypes.POINTER(ctypes.c_float))
 
     def loaded(part: float, _data: object) -> bool:
         progress(part)

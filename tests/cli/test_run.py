@@ -289,6 +289,12 @@ def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
         (["x", "PAIR", "--threads", "0"], 2, "not 0"),
         (["x", "PAIR", "--ctx", "1"], 2, "not 1"),
         (["x", "PAIR", "--gpu-layers", "-2"], 2, "-2"),
+        (["x", "PAIR", "--tensor-split", "1,x"], 2, "separated by commas"),
+        (["x", "PAIR", "--tensor-split", "0,-0"], 2, "not all 0"),
+        (["x", "PAIR", "--tensor-split", "1,nan"], 2, "nan"),
+        (["x", "PAIR", "--main-gpu", "1", "--tensor-split", "1,1"], 2, "exclude each other"),
+        (["x", "PAIR", "--cache-type-k", "q3_0"], 2, "q3_0"),
+        (["x", "PAIR", "--load-mode", "fast"], 2, "fast"),
         (["x", "PAIR", "--stop", ""], 2, "stop"),
         (["x", "PAIR", "--raw", "--system", "y"], 2, "--raw and --system"),
         (["x", "PAIR", "--json", "--show-rejected"], 2, "--trace"),
@@ -423,3 +429,10 @@ def test_what_cannot_be_seen_in_a_prompt_is_shown(tmp_path: Path) -> None:
     done = specdesk("run", "hi", "--target", target, "-n", 1, "--threads", 1, "--show-prompt-tokens")
     assert r'"\u200b\u00a0\u202e\u009b31m\ufeff\u3000"' in done.stderr
     assert not set(odd.replace("31m", "")) & set(done.stderr)
+
+
+def test_how_models_were_placed_is_told(pair: Sequence[object]) -> None:
+    told = ("--cache-type-k", "q8_0", "--cache-type-v", "q4_0", "--load-mode", "read")
+    settings = answer("Hello", *pair, *told, "-n", 8)["settings"]
+    assert (settings["cache_type_k"], settings["cache_type_v"], settings["load_mode"]) == ("q8_0", "q4_0", "read")
+    assert (settings["main_gpu"], settings["tensor_split"]) == (None, [])

@@ -60,7 +60,7 @@ class TargetTrial:
         self._path = path
         self._options = replace(options, n_ctx=min(options.n_ctx, _N_CTX))
         self._stop = stop
-        self._weights = Weights(path, options.n_gpu_layers, stop, repack=options.repack)
+        self._weights = Weights(path, options.n_gpu_layers, stop, repack=options.repack, placing=options.placing)
 
     def samples(self) -> list[Sample]:
         """Answers to some short prompts.
@@ -125,7 +125,7 @@ def draft_costs(path: Path, options: LoadOptions, counts: Sequence[int], stop: S
     Raises: ModelError for a file that cannot be loaded; Interrupted if stopped.
     """
     costs: dict[int, PassCosts] = {}
-    weights = Weights(path, options.n_gpu_layers, stop, repack=options.repack)
+    weights = Weights(path, options.n_gpu_layers, stop, repack=options.repack, placing=options.placing)
     try:
         for n_threads in counts:
             with LlamaLM(path, replace(options, n_ctx=_N_CTX, n_threads=n_threads), stop, weights) as draft:

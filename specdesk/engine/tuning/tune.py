@@ -86,6 +86,7 @@ class _Tuning:
         self.given = as_given(settings, notify)
         self._n_given = self.given.target_options.n_threads
         self._counts = _thread_counts() if settings.n_threads is None else [self._n_given]
+        self._keys = _KEYS if settings.cache_type_k is None else (settings.cache_type_k,)
         self._notify = notify
         self._progress = progress
         self._stop = stop
@@ -147,10 +148,10 @@ class _Tuning:
                     costs[kind, n_threads] = least(costs.get((kind, n_threads), cost), cost)
             for n_threads in self._counts:
                 self._progress(f"measuring target passes, threads: {n_threads}, {turn} of {_ROUNDS} ...")
-                probe = trial.costs(n_threads, PROBE_SIZES, CacheType.F16)
+                probe = trial.costs(n_threads, PROBE_SIZES, self._keys[0])
                 probes[n_threads] = least(probes.get(n_threads, probe), probe)
         self._progress("measuring target passes of all sizes ...")
-        staircase = trial.costs(self._n_given, TARGET_SIZES, CacheType.F16)
+        staircase = trial.costs(self._n_given, TARGET_SIZES, self._keys[0])
         drafts = {
             kind: DraftFigures(agreements[kind], {n: costs[kind, n] for n in self._counts}) for kind in agreements
         }
@@ -160,7 +161,7 @@ class _Tuning:
         probes: dict[CacheType, PassCosts] = {}
         try:
             for turn in range(1, _ROUNDS + 1):
-                for name in _KEYS:
+                for name in self._keys:
                     self._progress(f"measuring target passes, keys cached as {name}, {turn} of {_ROUNDS} ...")
                     probe = trial.costs(n_threads, PROBE_SIZES, name)
                     probes[name] = least(probes.get(name, probe), probe)
@@ -170,7 +171,7 @@ class _Tuning:
 
     def _how_long(self, trial: TargetTrial) -> str:
         """Roughly, by two sizes of target passes and the sizes of the files."""
-        costs = trial.costs(self._n_given, (1, 8), CacheType.F16)
+        costs = trial.costs(self._n_given, (1, 8), self._keys[0])
         one, eight = costs.base_s
         of_draft = self._draft.stat().st_size / self._target.stat().st_size
         n_drafts = 1 + len(FORMATS)
@@ -179,7 +180,7 @@ class _Tuning:
         probe_s = 6 * one + 20 * eight
         total = N_PROMPTS * N_TOKENS * one
         total += n_drafts * N_PROMPTS * N_TOKENS / 8 * eight * (1 + of_draft)
-        total += _ROUNDS * (slower * (1 + n_drafts * of_draft) + len(_KEYS)) * probe_s
+        total += _ROUNDS * (slower * (1 + n_drafts * of_draft) + len(self._keys)) * probe_s
         total += 2 * sum(max(one, n / 8 * eight) for n in TARGET_SIZES) + probe_s
         total += len(FORMATS) * read_tensors(self._draft).n_weights / (_WEIGHTS_PER_S * self._n_given)
         return f"about {max(1.0, total):.0f} s" if total < 90 else f"about {total / 60:.0f} minutes"
