@@ -92,9 +92,13 @@ class ModelSize:
         return PASS_TOKENS * _F32_BYTES * (_WIDTHS * self.width + _INNER * self.inner)
 
     @property
-    def logits_bytes(self) -> int:
-        """Room for the logits of the widest pass: taken whole on a GPU; of the system's memory only what is written."""
-        return PASS_TOKENS * _F32_BYTES * self.n_vocab
+    def gpu_buffer_bytes(self) -> int:
+        """What passes compute with on a GPU, where room for the logits of the widest pass is taken whole."""
+        return self.working_bytes + PASS_TOKENS * _F32_BYTES * self.n_vocab
+
+    def gpu_bytes(self, n_ctx: int, types: CacheTypes = F16) -> int:
+        """All layers on a GPU."""
+        return self.weights_bytes + self.cache_bytes(n_ctx, types) + self.gpu_buffer_bytes
 
     def memory_bytes(self, n_ctx: int, types: CacheTypes = F16) -> int:
         """All of it in the system's memory."""

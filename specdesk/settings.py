@@ -60,7 +60,7 @@ class EngineSettings:
     n_threads: int | None = None
     """None: as many as this process has physical cores to itself."""
     n_gpu_layers: int | None = None
-    """Layers of the target on the GPU; None: all, where the build has a GPU backend."""
+    """Layers of the target on the GPU; None: as many as fit, where llama.cpp can use one."""
     draft_n_gpu_layers: int | None = None
     """The same for the draft."""
     exact: bool = False

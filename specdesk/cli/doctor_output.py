@@ -16,7 +16,6 @@ from specdesk.cli.console import report_console
 from specdesk.doctor.facts import Facts
 from specdesk.doctor.judge import findings
 from specdesk.doctor.recommend import Recommendation, recommend, room
-from specdesk.hub.fit import fit
 from specdesk.tokenview import visible
 
 _LABEL: Final = 10
@@ -35,7 +34,7 @@ def print_report(facts: Facts) -> None:
         table.add_column(name, no_wrap=True)
     for pair in facts.pairs:
         kept = f"{pair.presence}, {decimal(pair.size_bytes)}"
-        table.add_row(Text(pair.name), decimal(pair.needed_bytes), fit(pair.needed_bytes, space.free_bytes), kept)
+        table.add_row(Text(pair.name), decimal(space.needed_bytes(pair)), space.fit(pair), kept)
     report_console().print(table)
     _print(f"\n{_advice(recommend(facts))}")
     for finding in findings(facts):
@@ -47,7 +46,7 @@ def print_report(facts: Facts) -> None:
 def print_json(facts: Facts) -> None:
     """One object; docs/doctor.md has its keys."""
     space, advised = room(facts), recommend(facts)
-    pairs = [{**asdict(pair), "fit": fit(pair.needed_bytes, space.free_bytes)} for pair in facts.pairs]
+    pairs = [{**asdict(pair), "fit": space.fit(pair)} for pair in facts.pairs]
     record = {
         **asdict(facts),
         "pairs": pairs,

@@ -298,7 +298,7 @@ class EngineOptions:
             "--gpu-layers",
             metavar="N",
             callback=within(-1, 10_000),
-            help="Layers of the target on the GPU; -1 all. [default: all, if llama.cpp can use one]",
+            help="Layers of the target on the GPU; -1 all. [default: as many as fit]",
             rich_help_panel=_ENGINE,
         ),
     ] = None

@@ -32,7 +32,9 @@ class PairFacts:
     target_bytes: int
     """Of the target's files."""
     needed_bytes: int
-    """Of memory, with the context that is judged."""
+    """Of the system's memory, with the context that is judged and no layers on a GPU."""
+    gpu_bytes: int
+    """Of a GPU's memory, with all layers there."""
     cache_bytes: int
     """What of that are the caches."""
 

@@ -87,5 +87,6 @@ def _pair(pair: Pair, n_ctx: int) -> PairFacts:
         pair.size_bytes,
         pair.target.size_bytes,
         needed,
+        sum(artifact.memory.gpu_bytes(n_ctx) for artifact in pair.artifacts),
         needed - pair.memory_bytes(0),
     )

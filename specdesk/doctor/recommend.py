@@ -26,6 +26,14 @@ class Room:
     free_bytes: int
     on_gpu: bool
 
+    def needed_bytes(self, pair: PairFacts) -> int:
+        """What a pair would take of it."""
+        return pair.gpu_bytes if self.on_gpu else pair.needed_bytes
+
+    def fit(self, pair: PairFacts) -> Fit:
+        """How a pair goes into it."""
+        return fit(self.needed_bytes(pair), self.free_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
@@ -51,7 +59,7 @@ def recommend(facts: Facts) -> Recommendation:
     Where nothing can be downloaded, one that is here, if one fits.
     """
     space = room(facts)
-    fitting = [pair for pair in facts.pairs if fit(pair.needed_bytes, space.free_bytes) is Fit.FITS]
+    fitting = [pair for pair in facts.pairs if space.fit(pair) is Fit.FITS]
     if facts.hub.problem:
         fitting = [pair for pair in fitting if pair.presence is Presence.HERE] or fitting
     if not fitting:
@@ -59,7 +67,7 @@ def recommend(facts: Facts) -> Recommendation:
     limit = min(facts.n_threads * _BYTES_PER_CORE, _MOST_BYTES)
     quick = [pair for pair in fitting if space.on_gpu or pair.target_bytes <= limit]
     best = max(quick, key=_target) if quick else min(fitting, key=_target)
-    why = f"{decimal(best.needed_bytes)} of {decimal(space.free_bytes)} free in {space.where}"
+    why = f"{decimal(space.needed_bytes(best))} of {decimal(space.free_bytes)} free in {space.where}"
     if len(quick) < len(fitting):
         why += f"; larger ones would be slow on {facts.n_threads} thread{'' if facts.n_threads == 1 else 's'}"
     return Recommendation(best, why)
@@ -67,12 +75,13 @@ def recommend(facts: Facts) -> Recommendation:
 
 def _least(facts: Facts, space: Room) -> Recommendation:
     """Where nothing fits with room to spare."""
-    least = min(facts.pairs, key=lambda pair: pair.needed_bytes)
+    least = min(facts.pairs, key=space.needed_bytes)
+    needed = space.needed_bytes(least)
     free = f"{decimal(space.free_bytes)} are free in {space.where}"
-    needs = f"{least.name} takes {decimal(least.needed_bytes)}, and {free}"
-    if fit(least.needed_bytes, space.free_bytes) is Fit.TIGHT:
+    needs = f"{least.name} takes {decimal(needed)}, and {free}"
+    if space.fit(least) is Fit.TIGHT:
         return Recommendation(least, f"the smallest, and it is tight: {needs}")
-    shorter = least.needed_bytes - least.cache_bytes + least.cache_bytes * _SMALL_CTX // facts.n_ctx
+    shorter = needed - least.cache_bytes + least.cache_bytes * _SMALL_CTX // facts.n_ctx
     if facts.n_ctx > _SMALL_CTX and shorter <= space.free_bytes:
         return Recommendation(least, f"only with a smaller context, --ctx {_SMALL_CTX}: {needs}")
     return Recommendation(None, f"no pair fits: the smallest, {needs}; close other programs")

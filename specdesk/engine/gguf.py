@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Before llama_cpp: it sets what ggml reads when it is loaded.
 from specdesk.engine.native_log import native_log
@@ -55,6 +58,20 @@ def check_gguf(path: Path) -> None:
 
 def read_tensors(path: Path) -> Tensors:
     """Raises ModelError for a file that is missing or no GGUF file, and where this build of ggml cannot tell."""
+    types = set()
+    n_weights = 0
+    with opened(path) as (library, file):
+        for index in range(library.gguf_get_n_tensors(file)):
+            kind = library.gguf_get_tensor_type(file, index)
+            size = library.gguf_get_tensor_size(file, index)
+            n_weights += size // library.ggml_type_size(kind) * library.ggml_blck_size(kind)
+            types.add(kind)
+        return Tensors(frozenset(types - {llama_cpp.GGML_TYPE_F32}), n_weights, library.gguf_get_data_offset(file))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Any, int]]:
+    """ggml, whose functions below can be called, and the handle of a file's metadata. Raises as `read_tensors`."""
     check_gguf(path)
     native_log.clear()
     library = _ggml.libggml
@@ -68,14 +85,7 @@ def read_tensors(path: Path) -> Tensors:
     if not file:
         raise ModelError(f"llama.cpp cannot read {path}", native_log.reason() or "it gave no reason")
     try:
-        types = set()
-        n_weights = 0
-        for index in range(library.gguf_get_n_tensors(file)):
-            kind = library.gguf_get_tensor_type(file, index)
-            size = library.gguf_get_tensor_size(file, index)
-            n_weights += size // library.ggml_type_size(kind) * library.ggml_blck_size(kind)
-            types.add(kind)
-        return Tensors(frozenset(types - {llama_cpp.GGML_TYPE_F32}), n_weights, library.gguf_get_data_offset(file))
+        yield library, file
     finally:
         library.gguf_free(file)
 
@@ -88,6 +98,13 @@ _FUNCTIONS = (
     ("gguf_get_tensor_size", ctypes.c_size_t, [_FILE, ctypes.c_int64]),
     ("gguf_get_data_offset", ctypes.c_size_t, [_FILE]),
     ("gguf_free", None, [_FILE]),
+    ("gguf_find_key", ctypes.c_int64, [_FILE, ctypes.c_char_p]),
+    ("gguf_get_kv_type", ctypes.c_int, [_FILE, ctypes.c_int64]),
+    ("gguf_get_arr_type", ctypes.c_int, [_FILE, ctypes.c_int64]),
+    ("gguf_get_arr_n", ctypes.c_size_t, [_FILE, ctypes.c_int64]),
+    ("gguf_get_arr_data", ctypes.c_void_p, [_FILE, ctypes.c_int64]),
+    ("gguf_get_val_u32", ctypes.c_uint32, [_FILE, ctypes.c_int64]),
+    ("gguf_get_val_str", ctypes.c_char_p, [_FILE, ctypes.c_int64]),
     ("ggml_type_size", ctypes.c_size_t, [ctypes.c_int]),
     ("ggml_blck_size", ctypes.c_int64, [ctypes.c_int]),
 )

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
+
+from rich.filesize import decimal
 
 from specdesk.engine.build import devices
+from specdesk.engine.build_facts import Device
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gpus import seen_gpus
 from specdesk.engine.llama import LoadOptions
+from specdesk.engine.model_size import read_size
+from specdesk.engine.placement import ALL, Layers, place, told
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.requirement import BUILD_OPTIONS, install_command
 from specdesk.engine.tuning.tuned import Tuned
 from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
-from specdesk.errors import UsageError
-from specdesk.memory import CacheType
+from specdesk.errors import ModelError, UsageError
+from specdesk.memory import CacheType, CacheTypes, ModelSize
 from specdesk.settings import EngineSettings, Placing
 
 Notify = Callable[[str], None]
@@ -39,18 +45,17 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
     Raises UsageError for one that this build of llama.cpp cannot honour.
     """
     n_threads = _threads(settings.n_threads, notify)
-    layers = _gpu_layers(settings.n_gpu_layers, "--gpu-layers")
-    draft_layers = _gpu_layers(settings.draft_n_gpu_layers, "--draft-gpu-layers")
     _check_gpus(settings.placing)
+    layers = _layers(settings, notify)
     options = LoadOptions(
         settings.n_ctx,
         n_threads,
-        layers,
+        layers.target,
         settings.cache_type_k or CacheType.F16,
         settings.cache_type_v or CacheType.F16,
         placing=settings.placing,
     )
-    return Loading(settings.draft, options, replace(options, n_gpu_layers=draft_layers, within_training=True), Tuned())
+    return Loading(settings.draft, options, replace(options, n_gpu_layers=layers.draft, within_training=True), Tuned())
 
 
 def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Loading:
@@ -105,12 +110,45 @@ def _threads(wanted: int | None, notify: Notify) -> int:
     return min(wanted, most)
 
 
-def _gpu_layers(wanted: int | None, flag: str) -> int:
-    if supports_gpu():
-        return -1 if wanted is None else wanted
-    if wanted:
-        raise UsageError(f"{flag} {wanted}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
-    return 0
+def _layers(settings: EngineSettings, notify: Notify) -> Layers:
+    """As wanted, and else as many as fit: for a draft also where it is not loaded, so that plain decoding has the same.
+
+    Raises UsageError where some are wanted and llama.cpp cannot use a GPU.
+    """
+    wanted = {"--gpu-layers": settings.n_gpu_layers, "--draft-gpu-layers": settings.draft_n_gpu_layers}
+    if not supports_gpu():
+        for flag, n in wanted.items():
+            if n:
+                raise UsageError(f"{flag} {n}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
+        return Layers(0, 0)
+    target, draft = _size(settings.target), None if settings.draft is None else _size(settings.draft)
+    gpus = _gpus()
+    if settings.placing.main_gpu is not None:
+        gpus = gpus[settings.placing.main_gpu :][:1]
+    types = CacheTypes(settings.cache_type_k or CacheType.F16, settings.cache_type_v or CacheType.F16)
+    wants = {"wanted": settings.n_gpu_layers, "draft_wanted": settings.draft_n_gpu_layers}
+    layers = place(target, draft, gpus, settings.n_ctx, types, **wants)
+    for (flag, n), model, chosen in zip(wanted.items(), (target, draft), (layers.target, layers.draft), strict=True):
+        if n is None and model is not None and chosen != ALL:
+            names = " and ".join(gpu.name for gpu in gpus)
+            free = decimal(sum(gpu.free_bytes for gpu in gpus))
+            notify(f"{told(chosen, model)} of the {_ROLES[flag]} go to {names}, {free} free there ({flag} N decides)")
+    return layers
+
+
+_ROLES: Final = {"--gpu-layers": "target", "--draft-gpu-layers": "draft"}
+
+
+def _size(path: Path) -> ModelSize:
+    """Nothing known of a file that cannot be read: loading it says why."""
+    try:
+        return read_size(path)
+    except ModelError:
+        return ModelSize(0, 0, 0)
+
+
+def _gpus() -> list[Device]:
+    return [device for device in devices() if device.takes_layers]
 
 
 def _check_gpus(placing: Placing) -> None:
@@ -124,7 +162,7 @@ def _check_gpus(placing: Placing) -> None:
         return
     if not supports_gpu():
         raise UsageError(f"{asked}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
-    gpus = [device.name for device in devices() if device.takes_layers]
+    gpus = [device.name for device in _gpus()]
     if max(placing.main_gpu or 0, len(placing.tensor_split) - 1) >= len(gpus):
         raise UsageError(f"{asked}: llama.cpp sees {len(gpus)} here: {', '.join(gpus)}", "they are counted from 0")
 

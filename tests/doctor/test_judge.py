@@ -127,6 +127,11 @@ class TestRecommendation:
         facts = machine(engine=engine("CUDA", devices=(device("CUDA0", DeviceKind.GPU, 4),)))
         assert advised(facts) == "small"
 
+    def test_what_it_takes_there_is_what_counts(self) -> None:
+        there = (device("CUDA0", DeviceKind.GPU, 25),)
+        pairs = (SMALL, replace(LARGE, gpu_bytes=21 * GB))
+        assert advised(machine(engine=engine("CUDA", devices=there), pairs=pairs)) == "small"
+
     def test_two_gpus_count_together(self) -> None:
         both = (device("CUDA0", DeviceKind.GPU, 12), device("CUDA1", DeviceKind.GPU, 14))
         facts = machine(engine=engine("CUDA", devices=both))

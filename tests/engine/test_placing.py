@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import llama_cpp
 import pytest
 
-from specdesk.engine import resolve, weights
+from specdesk.engine import placement, resolve, weights
 from specdesk.engine.build_facts import Device, DeviceKind
 from specdesk.engine.gpus import Seen
 from specdesk.engine.invariance import _probe_choices
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.machine import setting
+from specdesk.engine.model_size import read_size
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.weights import Weights, supports_gpu
 from specdesk.errors import UsageError
@@ -106,6 +107,27 @@ class TestGpus:
         told = EngineSettings(tiny_pair.target, tiny_pair.draft, 512, 1, placing=placing)
         loading = resolve.as_given(told, lambda _: None)
         assert loading.target_options.placing == loading.draft_options.placing == placing
+
+    def test_layers_are_as_many_as_fit_and_that_is_said(
+        self, quantized_pair: TinyPair, two_gpus: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Small models, and devices on which the target's passes have no room."""
+        target = read_size(quantized_pair.target)
+        monkeypatch.setattr(placement, "_GRAIN", 1)
+        monkeypatch.setattr(resolve, "read_size", lambda path: replace(target, weights_bytes=10**10, n_layers=39))
+        notices: list[str] = []
+        told = EngineSettings(quantized_pair.target, None, 512, 1)
+        loading = resolve.as_given(told, notices.append)
+        assert loading.target_options.n_gpu_layers == -1, "10 of 20 GB"
+        loading = resolve.as_given(replace(told, placing=Placing(1)), notices.append)
+        assert loading.target_options.n_gpu_layers == 35
+        (notice,) = notices
+        assert notice == "35 of 40 layers of the target go to CUDA1, 10.0 GB free there (--gpu-layers N decides)"
+
+    def test_wanted_layers_are_not_second_guessed(self, tiny_pair: TinyPair, two_gpus: None) -> None:
+        told = EngineSettings(tiny_pair.target, tiny_pair.draft, 512, 1, 1, 0)
+        loading = resolve.as_given(told, lambda _: None)
+        assert (loading.target_options.n_gpu_layers, loading.draft_options.n_gpu_layers) == (1, 0)
 
     def test_it_is_part_of_what_was_measured(self, tiny_pair: TinyPair) -> None:
         keys = [
