@@ -28,6 +28,7 @@ from specdesk.engine.options import UNMEASURED, AnswerOptions
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.resolve import Loading, as_tuned
+from specdesk.engine.room import check_room
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.tuned import UNDO
@@ -61,6 +62,8 @@ class LoadedPair:
         settings, limit = _without_broken_draft(settings)
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
+        drafter = loading.draft if settings.speculate and settings.asks_draft else None
+        check_room([settings.target, *filter(None, [drafter])], options, notify)
         if settings.exact:
             keeps_types = (settings.cache_type_k or settings.cache_type_v) is not None
             exact = find_invariance(settings.target, options, profiles, notify, stop, keeps_types=keeps_types)

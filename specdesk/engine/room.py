@@ -1,0 +1,39 @@
+"""Is there memory for what is to be loaded? Asked before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+from rich.filesize import decimal
+
+from specdesk.engine.llama import LoadOptions
+from specdesk.engine.model_size import read_size
+from specdesk.errors import ModelError
+from specdesk.memory import CacheTypes, needed_bytes
+
+_LESS = "less: a smaller --ctx, --cache-type-k q8_0 --cache-type-v q8_0, a smaller pair; specdesk doctor lists them"
+
+
+def check_room(paths: list[Path], options: LoadOptions, notify: Callable[[str], None]) -> None:
+    """Say where models, a target and perhaps its draft, need more memory than is free: the system will swap or end it.
+
+    With layers on a GPU nothing is said: they were counted there. Raises ModelError where they need more than the
+    system has at all, swap included.
+    """
+    if options.n_gpu_layers != 0:
+        return
+    try:
+        sizes = [read_size(path) for path in paths]
+    except ModelError:  # loading says better what is wrong with a file
+        return
+    needed = needed_bytes(sizes, options.n_ctx, CacheTypes(options.cache_type_k, options.cache_type_v))
+    memory = psutil.virtual_memory()
+    names = " and ".join(path.name for path in paths)
+    what = f"{names} take about {decimal(needed)} with a context of {options.n_ctx:,} tokens"
+    everything = memory.total + psutil.swap_memory().total
+    if needed > everything:
+        raise ModelError(f"{what}, and this machine has {decimal(everything)}, swap included", _LESS)
+    if needed > memory.available:
+        notify(f"{what}, and {decimal(memory.available)} are free: close other programs, or ask for {_LESS}")

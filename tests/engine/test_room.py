@@ -1,0 +1,86 @@
+"""Memory, asked before models are loaded, on made-up machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psutil
+import pytest
+
+from specdesk.engine.llama import LoadOptions
+from specdesk.engine.model_size import read_size
+from specdesk.engine.room import check_room
+from specdesk.errors import ModelError
+from specdesk.memory import CacheType, needed_bytes
+from tests.engine.conftest import OpenEngine
+from tests.tiny.gguf_models import TinyPair
+
+OPTIONS = LoadOptions(4096, 1, 0)
+
+
+@dataclass
+class Memory:
+    total: int
+    available: int = 0
+
+
+Set = Callable[[int, int, int], None]
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Set:
+    """Sets what is free, what there is, and swap."""
+
+    def set_(available: int, total: int, swap: int) -> None:
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(total, available))
+        monkeypatch.setattr(psutil, "swap_memory", lambda: Memory(swap))
+
+    return set_
+
+
+def needed(pair: TinyPair) -> int:
+    return needed_bytes([read_size(pair.target), read_size(pair.draft)], OPTIONS.n_ctx)
+
+
+def said(pair: TinyPair, options: LoadOptions = OPTIONS) -> list[str]:
+    notices: list[str] = []
+    check_room([pair.target, pair.draft], options, notices.append)
+    return notices
+
+
+def test_enough(tiny_pair: TinyPair, memory: Set) -> None:
+    memory(needed(tiny_pair), needed(tiny_pair), 0)
+    assert said(tiny_pair) == []
+
+
+def test_less_is_free(tiny_pair: TinyPair, memory: Set) -> None:
+    memory(needed(tiny_pair) - 1, 10**10, 0)
+    (notice,) = said(tiny_pair)
+    assert "target.gguf and draft.gguf take about" in notice
+    assert "--ctx" in notice
+
+
+def test_smaller_caches_take_less(tiny_pair: TinyPair, memory: Set) -> None:
+    memory(needed(tiny_pair) - 1, 10**10, 0)
+    assert said(tiny_pair, LoadOptions(4096, 1, 0, CacheType.Q8_0, CacheType.Q8_0)) == []
+
+
+def test_less_is_there(tiny_pair: TinyPair, memory: Set) -> None:
+    memory(10, 20, needed(tiny_pair) - 21)
+    with pytest.raises(ModelError, match="swap included") as caught:
+        said(tiny_pair)
+    assert "specdesk doctor" in caught.value.hint
+    memory(10, 20, needed(tiny_pair) - 20)
+    assert len(said(tiny_pair)) == 1
+
+
+def test_layers_on_a_gpu_are_counted_there(tiny_pair: TinyPair, memory: Set) -> None:
+    memory(1, 1, 0)
+    assert said(tiny_pair, LoadOptions(4096, 1, -1)) == []
+
+
+def test_the_engine_asks_before_it_loads(tiny_pair: TinyPair, memory: Set, open_engine: OpenEngine) -> None:
+    memory(1, 1, 0)
+    with pytest.raises(ModelError, match="swap included"):
+        open_engine(tiny_pair.target, tiny_pair.draft)
