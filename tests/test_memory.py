@@ -47,9 +47,9 @@ class TestSum:
         assert needed_bytes([ModelSize(0, 0, 0, width=1536, inner=8960)], 512) > NOTHING + 30 * 10**6
 
 
-def most_resident(target: Path, draft: Path | None, n_ctx: int) -> int:
+def most_resident(target: Path, draft: Path | None, n_ctx: int, kind: CacheType = CacheType.F16) -> int:
     """Bytes of memory that the engine's process had at its peak, until it had read a prompt and written an answer."""
-    settings = EngineSettings(target, draft, n_ctx, n_threads=1, measure=False)
+    settings = EngineSettings(target, draft, n_ctx, n_threads=1, measure=False, cache_type_k=kind, cache_type_v=kind)
     with Engine(settings, lambda _: None, StopFlag()) as engine:
         turns = [Message("user", "Tell of the sea. " * 30)]
         for _ in engine.chat(turns, AnswerOptions(Sampling(0.8), 1, 4, 8)):
@@ -59,9 +59,11 @@ def most_resident(target: Path, draft: Path | None, n_ctx: int) -> int:
     return peak * 1024
 
 
-def estimated(target: Path, draft: Path | None, n_ctx: int) -> int:
+def estimated(target: Path, draft: Path | None, n_ctx: int, kind: CacheType = CacheType.F16) -> int:
     files = [path for path in (target, draft) if path is not None]
-    return needed_bytes([read_header(path).memory(path.stat().st_size) for path in files], n_ctx)
+    return needed_bytes(
+        [read_header(path).memory(path.stat().st_size) for path in files], n_ctx, CacheTypes(kind, kind)
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
@@ -73,12 +75,15 @@ class TestMeasured:
 
     @pytest.mark.models
     @pytest.mark.timeout(600)
-    @pytest.mark.parametrize("n_ctx", [512, 4096, 16_384])
+    @pytest.mark.parametrize(
+        ("n_ctx", "kind"),
+        [(512, CacheType.F16), (4096, CacheType.F16), (16_384, CacheType.F16), (16_384, CacheType.Q8_0)],
+    )
     @pytest.mark.parametrize("drafted", [True, False], ids=["pair", "target alone"])
-    def test_the_default_pair(self, real_pair: tuple[Path, Path], n_ctx: int, drafted: bool) -> None:
+    def test_the_default_pair(self, real_pair: tuple[Path, Path], n_ctx: int, kind: CacheType, drafted: bool) -> None:
         target, draft = real_pair[0], real_pair[1] if drafted else None
-        measured = most_resident(target, draft, n_ctx)
-        told = estimated(target, draft, n_ctx)
+        measured = most_resident(target, draft, n_ctx, kind)
+        told = estimated(target, draft, n_ctx, kind)
         print(f"measured {measured / 2**20:.0f} MiB, estimated {told / 2**20:.0f} MiB")  # noqa: T201
         assert told == pytest.approx(measured, rel=0.1)
 
