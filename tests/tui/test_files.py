@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList, Static
 
 from specdesk.errors import StorageError
 from specdesk.store.chat_store import ChatStore
+from specdesk.tui.file_names import with_tilde
 from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.file_entry import FileEntry
 from specdesk.tui.state import State
@@ -217,9 +218,9 @@ async def test_what_cannot_be_written_is_said_and_may_be_named_anew(
             ("file/a.md", "error: cannot write file/a.md: Not a directory"),
             ("x" * 300, "File name too long"),
             (".", "error: . is no file"),
-            ("a\0b", "error: cannot write a␀b: embedded null byte"),
+            ("a\0b", "error: cannot write a␀b.md: embedded null byte"),
             ("~nobody-here/a.md", "error: cannot write ~nobody-here/a.md: No such file or directory"),
-            ("~a\0b", "error: cannot write ~a␀b: embedded null byte"),
+            ("~a\0b", "error: cannot write ~a␀b.md: embedded null byte"),
             ("~\ud800", "error: cannot write ~"),
         ):
             await asked.enter(name)
@@ -443,3 +444,56 @@ async def test_everything_is_in_the_palette_once(make_chat: Make) -> None:
         names = [command.title for command in chat.app.get_system_commands(chat.app.screen)]
         assert {"A/B", "Export", "Import"} <= set(names)
         assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("o2.json", "o2.json"),
+        ("o2.md", "o2.md"),
+        ("o2", "o2.md"),
+        ("v1.JSON", "v1.JSON"),
+        ("kept", "kept"),  # it is there, and is what is meant
+    ],
+)
+async def test_what_is_typed_is_the_name_and_its_ending_decides(
+    make_chat: Make, folder: Path, typed: str, written: str
+) -> None:
+    """Bug: only the stem was chosen, so that o2.json typed over it became o2.json.md, and Markdown."""
+    (folder / "kept").write_text("")
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, ("one", "1"))
+        asked = await Asked.by(see, "f5")
+        await see.pilot.press(*typed)
+        assert asked.name == typed
+        assert asked.line("place").endswith(f"as {written}" if written != typed else folder.name)
+        await see.pilot.press("enter")
+        if typed == "kept":
+            await asked.says("kept is there already")
+            await see.pilot.press("enter")
+        await asked.done()
+        assert f"saved as {written}" in told(see)
+    text = (folder / written).read_text()
+    assert ('"specdesk chat"' in text) is written.lower().endswith(".json")
+    assert {path.name for path in folder.iterdir()} == {"kept", written}
+
+
+@pytest.mark.parametrize("key", ["f5", "f8"])
+async def test_where_the_file_goes_is_told_of_what_is_typed(
+    make_chat: Make, folder: Path, own_home: Path, tmp_path: Path, key: str
+) -> None:
+    """Bug: an absolute path stood above "in" with the folder specdesk was started in."""
+    chat = make_chat()
+    async with chat.run() as see:
+        await talk(see, ("one", "1"))
+        asked = await Asked.by(see, key)
+        for typed, place in (
+            ("/x/y/o.json", "in /x/y"),
+            ("../o.json", f"in {with_tilde(tmp_path)}"),
+            ("sub/o.json", f"in {with_tilde(folder / 'sub')}"),
+            ("~/o.json", "in ~"),
+            ("", f"in {with_tilde(folder)}"),
+        ):
+            asked.screen.query_one(Input).value = typed
+            await see.until(lambda place=place: asked.line("place") == place, place)  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -13,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
-from textual.widgets.input import Selection
 
 from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
@@ -37,7 +37,7 @@ class FileEntry(ModalScreen[Done | None]):
     ) -> None:
         """`do` may take its time; it raises SpecdeskError, and FileExistsError unless its second argument is true.
 
-        `explain` tells what a file of that name would be.
+        The ending of `name` is that of names that have none. `explain` tells what a file of a name would be.
         """
         super().__init__()
         self._question = question
@@ -52,27 +52,24 @@ class FileEntry(ModalScreen[Done | None]):
         """The question, a field, what it means and what came of it."""
         with Vertical():
             yield Static(self._question, markup=False)
-            yield Input(self._offered, select_on_focus=False)
+            yield Input(self._offered)
             yield Static(self._meaning(self._offered), id="meaning", markup=False, classes="hint")
-            yield Static(visible(f"in {_folder()}"), markup=False, classes="hint")
+            yield Static(self._place(self._offered), id="place", markup=False, classes="hint")
             yield Static(id="said", markup=False)
             yield Static("Enter does it · Esc leaves it", markup=False, classes="hint")
 
-    def on_mount(self) -> None:
-        """What is typed replaces the name and leaves its ending."""
-        self.query_one(Input).selection = Selection(0, len(self._offered) - len(Path(self._offered).suffix))
-
     @on(Input.Changed)
     def explain(self, event: Input.Changed) -> None:
-        """Tell what that would be."""
+        """Tell what that would be, and where."""
         self._refused = None
         self._say("")
+        self.query_one("#place", Static).update(self._place(event.value))
         self.query_one("#meaning", Static).update(self._meaning(event.value))
 
     @on(Input.Submitted)
     async def do(self, event: Input.Submitted) -> None:
         """Do it, or say why not."""
-        path = _path(event.value)
+        path = self._path(event.value)
         if path is None or self._busy:
             return
         self._busy = True
@@ -94,8 +91,25 @@ class FileEntry(ModalScreen[Done | None]):
             self.dismiss(None)
 
     def _meaning(self, name: str) -> str:
-        path = _path(name)
+        path = self._path(name)
         return "" if path is None else visible(self._explain(path))
+
+    def _place(self, name: str) -> str:
+        """Where it would lie, and under which name if that is not what was typed."""
+        path = self._path(name)
+        try:
+            folder = with_tilde(Path(os.path.abspath(path or "x")).parent)  # noqa: PTH100 — links stay as they are typed
+        except OSError:
+            folder = "a folder that is gone"
+        added = path is not None and path != _path(name)
+        return visible(f"in {folder} as {path.name}" if path is not None and added else f"in {folder}")
+
+    def _path(self, name: str) -> Path | None:
+        """The file that is meant: one that is there, or the name with the ending that was offered if it has none."""
+        path, ending = _path(name), Path(self._offered).suffix
+        if path is None or not path.name or path.suffix or name.strip().endswith(os.sep) or _is_there(path):
+            return path
+        return path.with_name(f"{path.name}{ending}")
 
     def _say(self, text: str) -> None:
         self.query_one("#said", Static).update(visible(text))
@@ -112,9 +126,8 @@ def _path(name: str) -> Path | None:
         return path
 
 
-def _folder() -> str:
-    """Where names begin."""
+def _is_there(path: Path) -> bool:
     try:
-        return with_tilde(Path.cwd())
-    except OSError:
-        return "a folder that is gone"
+        return path.exists()
+    except (OSError, ValueError):
+        return False  # whoever opens it will say
