@@ -48,7 +48,8 @@ class Bookshelf:
         done(lambda: self._show_holding(query) if query.strip() else self._show_latest(), self._owner)
 
     def _show_holding(self, query: str) -> None:
-        found = [_found(hit) for hit in self._store.search(query)]
+        now = datetime.now(UTC)
+        found = [_found(hit, now) for hit in self._store.search(query)]
         self._chats.show(found, self._current, empty=f"nothing holds “{query}”")
 
     def _show_latest(self) -> None:
@@ -130,8 +131,10 @@ class _Deleted:
     """The chat that will have more messages."""
 
 
-def _found(hit: Hit) -> Entry:
-    return Entry(hit.chat.id, hit.chat.title, hit.snippet, (hit.start, hit.end), hit.message_id)
+def _found(hit: Hit, now: datetime) -> Entry:
+    return Entry(
+        hit.chat.id, hit.chat.title, _when(hit.created, now), hit.snippet, (hit.start, hit.end), hit.message_id
+    )
 
 
 def _when(then: datetime, now: datetime) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from textual.widgets import Input, OptionList
@@ -43,3 +44,18 @@ async def test_a_search_lasts_while_chats_come_and_go(make_chat: Make, store: Ch
         await see.until(lambda: listed.option_count == 1, "the other one that holds it")
         await see.pilot.press("u")
         await see.until(lambda: listed.option_count == 2, "both")
+
+
+async def test_hits_of_one_title_are_told_apart_by_their_dates(make_chat: Make, store: ChatStore) -> None:
+    """Bug: two chats of the same title, or two messages of one chat, looked the same."""
+    for year in (2019, 2020):
+        with ChatStore.open(pytest.fail, clock=partial(datetime, year, 3, 14, 12, tzinfo=UTC)) as earlier:
+            earlier.create_chat("needle")
+    store.create_chat("other")
+    async with make_chat().run() as see:
+        chats = see.screen.query_one(Chats)
+        chats.query_one(Input).value = "needle"
+        await see.until(lambda: chats.query_one(OptionList).option_count == 2, "what was found")
+        await see.until(lambda: all(f"14 Mar {year}" in see.shown() for year in (2019, 2020)), "both dates")
+        rows = [row[: chats.region.right] for row in see.shown().splitlines()]
+        assert sum("needle" in row for row in rows) >= 4, "titles, and what was found in them"

@@ -29,10 +29,12 @@ class Entry:
 
     chat_id: int
     title: str
-    note: str = ""
-    """Below the title: when it was used, or where the text was found."""
+    when: str = ""
+    """Below the title: when it was used, or when what was found was written."""
+    found: str = ""
+    """Below that: where the text was found."""
     mark: tuple[int, int] | None = None
-    """What of the note was searched for."""
+    """What of it was searched for."""
     message_id: int | None = None
     """The message in which it was found."""
 
@@ -52,6 +54,7 @@ class Chats(Vertical):
         Binding("f2", "rename", "Rename", id="chats.rename", tooltip="Give the chat another title."),
         Binding("delete", "delete", "Delete", id="chats.delete", tooltip="Delete the chat; this can be undone."),
         Binding("u", "undo", "Undo", id="chats.undo", tooltip="Bring back the chat that was deleted last."),
+        Binding("down", "enter", id="chats.enter", tooltip="From the search into the list.", show=False),
         Binding("escape", "leave", "Back", id="chats.leave", tooltip="Go back to the prompt."),
     ]
 
@@ -98,6 +101,11 @@ class Chats(Vertical):
     class Left(_ToOwner):
         """The user wants to write again."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._searched_anew = False
+        """Whether what is listed is not what holds the text in the field yet."""
+
     def compose(self) -> ComposeResult:
         """The field and the list."""
         yield Input(placeholder="Search chats", compact=True)
@@ -110,15 +118,19 @@ class Chats(Vertical):
         return self.query_one(Input).value
 
     def show(self, entries: Sequence[Entry], current: int | None, *, empty: str = _NONE) -> None:
-        """Show these; `empty` says why there are none. A user who is in the list still points at the same entry."""
+        """Show these; `empty` says why there are none. A user who is in the list still points at the same entry.
+
+        What was searched for anew is pointed at from the first one on.
+        """
         options = self.query_one(OptionList)
         pointed, kept = self._highlighted if options.has_focus else None, options.highlighted
+        anew, self._searched_anew = self._searched_anew and self._searches, False
         options.clear_options()
         options.add_options(_Line(entry, current=entry.chat_id == current) for entry in entries)
         if entries:
             same = (i for i, entry in enumerate(entries) if pointed is not None and _are_one(entry, pointed))
             shown = (i for i, entry in enumerate(entries) if entry.chat_id == current)
-            options.highlighted = next(chain(same, shown), min(kept or 0, len(entries) - 1))
+            options.highlighted = 0 if anew else next(chain(same, shown), min(kept or 0, len(entries) - 1))
         options.display = bool(entries)
         self.query_one(".empty", Static).update(visible(empty))
         self.query_one(".empty").display = not entries
@@ -134,19 +146,27 @@ class Chats(Vertical):
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
         event.stop()
+        self._searched_anew = True
         self.post_message(self.Searched(self, event.value))
 
     @on(Input.Submitted)
     def _to_list(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._lists_any:
-            self.query_one(OptionList).focus()
+        self.action_enter()
 
     @on(OptionList.OptionSelected)
     def _open(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if (entry := _entry_of(event.option)) is not None:
             self.post_message(self.Opened(self, entry.chat_id, entry.message_id))
+
+    def action_enter(self) -> None:
+        """Go from the search to the list, and to its first entry if anything is searched for."""
+        options = self.query_one(OptionList)
+        if self._lists_any and not options.has_focus:
+            options.focus()
+            if self._searches:
+                options.highlighted = 0
 
     def action_rename(self) -> None:
         """Ask for another title of the highlighted chat."""
@@ -175,6 +195,10 @@ class Chats(Vertical):
         return _entry_of(self.query_one(OptionList).highlighted_option)
 
     @property
+    def _searches(self) -> bool:
+        return bool(self.query_text.strip())
+
+    @property
     def _lists_any(self) -> bool:
         return self.query_one(OptionList).option_count > 0
 
@@ -192,8 +216,10 @@ def _line(entry: Entry, *, current: bool) -> Text:
     # A marker, since colour alone would not do.
     text = Text("▸ " if current else "  ", end="")
     text.append(visible(entry.title) or "(no title)", style="bold" if current else "")
-    if entry.note:
-        words, mark = _near(entry.note, entry.mark)
+    if entry.when:
+        text.append(f"\n  {entry.when}", style="dim")
+    if entry.found:
+        words, mark = _near(entry.found, entry.mark)
         note = Text("\n  ", style="dim", end="")
         note.append(visible(words))
         if mark is not None:
@@ -205,9 +231,9 @@ def _line(entry: Entry, *, current: bool) -> Text:
     return text
 
 
-def _near(note: str, mark: tuple[int, int] | None) -> tuple[str, tuple[int, int] | None]:
-    """The note from shortly before the mark on: what was searched for stands where the list is narrow, too."""
+def _near(found: str, mark: tuple[int, int] | None) -> tuple[str, tuple[int, int] | None]:
+    """What was found, from shortly before the mark on: what was searched for stands where the list is narrow, too."""
     if mark is None or mark[0] <= _BEFORE:
-        return note, mark
+        return found, mark
     cut = mark[0] - _BEFORE
-    return f"…{note[cut + 1 :]}", (mark[0] - cut, mark[1] - cut)
+    return f"…{found[cut + 1 :]}", (mark[0] - cut, mark[1] - cut)
