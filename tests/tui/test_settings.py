@@ -529,3 +529,33 @@ async def test_the_mouse_saves_too(chat: Chat) -> None:
         await see.pilot.click("#save")
         await see.until(lambda: chat.app.screen is see.screen, "the chat")
         assert "seed 5" in see.shown()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 60)])
+async def test_arrows_go_from_field_to_field_over_closed_lists(chat: Chat, size: tuple[int, int]) -> None:
+    """Bug: they opened each list that they came to, and where the form did not fit they scrolled it instead."""
+    async with settings_of(chat, size) as (see, screen):
+        screen.query_one(TextArea).load_text("one\ntwo")
+        fields = screen.focus_chain
+        text = next(n for n, field in enumerate(fields) if isinstance(field, TextArea))
+        fields.insert(text, fields[text])  # for each of its rows
+        fields[0].focus()
+        for field in fields[1:]:
+            await see.pilot.press("down")
+            assert screen.focused is field
+        for field in reversed(fields[:-1]):
+            await see.pilot.press("up")
+            assert screen.focused is field
+
+
+@pytest.mark.parametrize("key", ["enter", "space"])
+async def test_a_list_opens_at_enter_and_space_and_is_gone_through_with_arrows(chat: Chat, key: str) -> None:
+    async with settings_of(chat) as (see, screen):
+        row(screen, "drafter").enter()
+        await see.pilot.pause()
+        before = row(screen, "drafter").value
+        await see.pilot.press(key)
+        assert row(screen, "drafter").query_one(Select).expanded
+        await see.pilot.press("up", "enter")
+        await see.pilot.pause()
+        assert row(screen, "drafter").value != before

@@ -7,6 +7,7 @@ from textwrap import shorten
 from typing import Any, ClassVar, Final, Protocol
 
 from textual import events, on, work
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -42,6 +43,18 @@ class Shelf(Protocol):
         """Take one away."""
 
 
+class _Form(VerticalScroll, can_focus=False):
+    """Leaves the arrow keys to the screen, for which fields are what counts and not rows."""
+
+    def action_scroll_up(self) -> None:
+        """Not here."""
+        raise SkipAction
+
+    def action_scroll_down(self) -> None:
+        """Not here."""
+        raise SkipAction
+
+
 class SettingsScreen(ModalScreen[Values | None]):
     """Asks for values. The result are those that were changed or filled in; None if the user leaves it."""
 
@@ -71,7 +84,7 @@ class SettingsScreen(ModalScreen[Values | None]):
             dialog.border_title = f"Settings · {GIVEN_MARK} from the command line" if self._outranked else "Settings"
             dialog.border_subtitle = "Ctrl+S saves · Esc leaves"
             yield PresetBar(*self._names)
-            with VerticalScroll(id="form", can_focus=False):
+            with _Form(id="form"):
                 for group in Group:
                     if group is not Group.UNSHOWN:
                         yield from self._group(group)

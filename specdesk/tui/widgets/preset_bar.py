@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import Button, Select, Static
 
 from specdesk.tokenview import visible
+from specdesk.tui.widgets.form_fields import ClosedList
 from specdesk.tui.widgets.setting_rows import CHOSEN
 
 
@@ -53,7 +54,7 @@ class PresetBar(Vertical):
         """A list that opens, and two buttons."""
         with Horizontal(classes="line"):
             yield Static("Preset", classes="label", markup=False)
-            yield Select(
+            yield ClosedList(
                 self._options(), prompt="none of these", compact=True, tooltip="Values that go together, to fill in."
             )
         with Horizontal(classes="line"):

@@ -15,6 +15,7 @@ from textual.widgets import Input, Select, Static, TextArea
 from specdesk.tokenview import visible
 from specdesk.tui.preferences.catalogue import Setting
 from specdesk.tui.preferences.kinds import Text, Word
+from specdesk.tui.widgets.form_fields import ClosedList, Lines
 
 WRONG = "-wrong"
 """The class of a line whose value is not allowed."""
@@ -139,8 +140,8 @@ class SettingRow(Horizontal):
 def _field(setting: Setting, text: str) -> Widget:
     match setting.kind:
         case Word(words):
-            return Select(((word, word) for word in words), value=text, allow_blank=False, compact=True)
+            return ClosedList(((word, word) for word in words), value=text, allow_blank=False, compact=True)
         case Text():
-            return TextArea(text, tab_behavior="focus", highlight_cursor_line=False, compact=True)
+            return Lines(text, tab_behavior="focus", highlight_cursor_line=False, compact=True)
         case _:
             return Input(text, compact=True)
