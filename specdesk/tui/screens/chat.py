@@ -69,6 +69,8 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
         Binding("escape", "stop", "Stop", id="chat.stop", tooltip="End the answer here and keep what is there."),
+        Binding("escape", "withdraw", "Not later", id="chat.withdraw", tooltip="Do not send the question later."),
+        Binding("escape", "leave_edit", "Leave", id="chat.leave_edit", tooltip="Leave the question that is edited."),
         Binding(
             "ctrl+c",
             "interrupt",
@@ -264,15 +266,19 @@ class ChatScreen(Screen[None]):
     # --- other actions
 
     def action_stop(self) -> None:
-        """End the answer under way, have a question not sent later, or leave the one that is edited."""
+        """End the answer under way."""
         if self._composer.state is State.ANSWERING:
             self._composer.enter(State.STOPPING)
             self._engine.cancel()
-        elif self._prompt.is_queued:
-            self._prompt.withdraw()
-        elif self._composer.editing is not None:
-            self._prompt.clear()
-            self._composer.leave_edit()
+
+    def action_withdraw(self) -> None:
+        """Have a question not sent later."""
+        self._prompt.withdraw()
+
+    def action_leave_edit(self) -> None:
+        """Leave the question that is edited."""
+        self._prompt.clear()
+        self._composer.leave_edit()
 
     async def action_interrupt(self) -> None:
         """As in the shell: copy what is selected, end the answer, clear the prompt, and only then leave."""
@@ -324,10 +330,9 @@ class ChatScreen(Screen[None]):
         action: str,
         parameters: tuple[object, ...],  # noqa: ARG002 — Textual's signature
     ) -> bool | None:
-        """Grey out what has no effect now."""
-        if action == "stop":
-            answers, edits = self._composer.state is State.ANSWERING, self._composer.editing is not None
-            return True if answers or edits or self._prompt.is_queued else None
+        """Grey out what has no effect now; of what a key does at different times, leave out the rest."""
+        if action in ("stop", "withdraw", "leave_edit"):
+            return action == self._escape
         if action == "reload":
             return self._composer.state is State.BROKEN
         if action == "copy_answer":
@@ -339,6 +344,15 @@ class ChatScreen(Screen[None]):
         if action == "new_chat":
             return None if self._desk.is_answering else True
         return True
+
+    @property
+    def _escape(self) -> str | None:
+        """What Esc does now."""
+        if self._composer.state is State.ANSWERING:
+            return "stop"
+        if self._prompt.is_queued:
+            return "withdraw"
+        return None if self._composer.editing is None else "leave_edit"
 
     # --- A/B, and files
 

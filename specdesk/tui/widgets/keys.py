@@ -8,6 +8,7 @@ from typing import Final
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
+from textual.screen import Screen
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
@@ -42,6 +43,12 @@ class Keys(Footer):
             keys = [key for key in keys if not key.has_class("-disabled")]
         yield from self._fitting(keys, room)
         yield from docked
+
+    def bindings_changed(self, screen: Screen[object]) -> None:
+        """Others mean something now: also in a terminal that does not have the focus, where Textual's waits for it."""
+        self._bindings_ready = True
+        if self.is_attached and screen is self.screen:
+            self.call_after_refresh(self.recompose)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Others may fit."""

@@ -95,6 +95,7 @@ class Prompt(TextArea):
         if self._queued is not None:
             self._queued = None
             self._show_hint()
+            self.refresh_bindings()
 
     def say(self, text: str, *, for_s: float) -> None:
         """Show `text` in the hint's place, for so long or until the next hint."""
@@ -148,6 +149,7 @@ class Prompt(TextArea):
         if self._refusal is not None and self._later is not None:
             self._queued = self.text
             self._show_hint()
+            self.refresh_bindings()
             return
         if self._refusal is not None:
             self._show_beside(self._refusal)
