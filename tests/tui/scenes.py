@@ -178,7 +178,7 @@ async def _answered(stand: Stand) -> AsyncIterator[Pilot[None]]:
 async def _token(stand: Stand) -> AsyncIterator[Pilot[None]]:
     async with stand.answered() as see:
         see.last.focus()
-        await see.pilot.press("right")
+        await see.pilot.press("left")
         told = see.screen.query_one("#token", Static)
         for _ in see.last.tokens.spans:
             if "replacement" in str(told.render()):

@@ -606,7 +606,7 @@ class TestViews:
             await see.answer(step(["aa"], "[/bb]", rejected=["[cc"], ignored=["dd"]))
             await choose(see, see.last)
             for key, told in (
-                ("right", "‹[/bb]›  target's replacement"),
+                ("left", "‹[/bb]›  target's replacement"),
                 ("left", "‹dd›  drafted behind it"),
                 ("left", "‹[cc›  rejected draft token"),
                 ("left", "‹aa›  accepted draft token"),
@@ -616,6 +616,13 @@ class TestViews:
                 await see.until(partial(says, see, told), told)
             await see.pilot.press("escape")
             await see.until(lambda: "‹aa›" not in see.shown(), "no token")
+            await choose(see, see.last)
+            await see.pilot.press("right")
+            await see.until(lambda: "‹aa›" in see.shown(), "the first token")
+            await see.pilot.press("right")
+            await see.until(lambda: "‹[cc›" in see.shown(), "the next one")
+            await see.pilot.press("escape")
+            await see.until(lambda: "‹[cc›" not in see.shown(), "no token")
             await see.pilot.hover(see.last.tokens, offset=(3, 0))
             await see.until(lambda: "‹aa›" in see.shown(), "the token under the mouse")
 
@@ -626,7 +633,7 @@ class TestViews:
             await see.ask("go")
             await see.answer(step([], "first "), step([], "word " * 200 + "\n", first=1), step([], "last", first=2))
             await choose(see, see.last)
-            for keys, text in ((["right"], "last"), (["left", "left"], "first"), (["right", "right"], "last")):
+            for keys, text in ((["right"], "first"), (["right", "right"], "last"), (["left", "left"], "first")):
                 await see.pilot.press(*keys)
                 await see.until(partial(says, see, f"‹{text}"), "what is told of it")
                 await see.until(partial(says, see, f"  {text}"), "the token itself")

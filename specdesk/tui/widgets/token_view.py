@@ -123,12 +123,12 @@ class TokenView(Widget):
         self._point(self._chosen_span)
 
     def choose_next(self, step: int) -> None:
-        """Choose the next token in that direction; at first the last one."""
+        """Choose the next token in that direction, at first the one that it comes to from the end behind it."""
         shown = [i for i, span in enumerate(self._spans) if span.whole is not None and self._shows(span)]
         if not shown:
             return
         if self._chosen is None:
-            self._choose(shown[-1])
+            self._choose(shown[0 if step > 0 else -1])
             return
         at = next((n for n, i in enumerate(shown) if i >= (self._chosen or 0)), len(shown) - 1)
         self._choose(shown[max(0, min(len(shown) - 1, at + step))])
