@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Protocol
 
 from specdesk.errors import UsageError
 from specdesk.store.chat_store import ChatStore
@@ -19,10 +20,17 @@ _MOST = 500
 """Chats that are listed; the search finds the others."""
 
 
+class Owner(Tells, Protocol):
+    """Whose chats they are."""
+
+    def offer_undo(self, offered: bool) -> None:
+        """Whether something that was deleted can be brought back has changed, or not."""
+
+
 class Bookshelf:
     """Fills the list, and changes what it lists. What the store refuses goes to the owner."""
 
-    def __init__(self, owner: Tells, store: ChatStore) -> None:
+    def __init__(self, owner: Owner, store: ChatStore) -> None:
         self._owner = owner
         self._store = store
         self._current: int | None = None
@@ -73,7 +81,7 @@ class Bookshelf:
         title = result_of(delete, self._owner)
         if title is None:
             return False
-        self._deleted.append(_Deleted(f"“{title}” is back", partial(self._store.restore, chat_id)))
+        self._keep(_Deleted(f"“{title}” is back", partial(self._store.restore, chat_id)))
         self._owner.say(f"deleted “{title}” · F9 brings it back")
         self.refresh(None if chat_id == self._current else self._current)
         return True
@@ -90,7 +98,7 @@ class Bookshelf:
         title, left_out = found
         self._left_out.append(left_out.first)
         back = partial(self._store.show, left_out.end, self._left_out)
-        self._deleted.append(_Deleted(f"what was deleted from “{title}” is back", back, message.chat_id))
+        self._keep(_Deleted(f"what was deleted from “{title}” is back", back, message.chat_id))
         self._owner.say("deleted, with what followed · F9 brings it back")
         return True
 
@@ -106,7 +114,7 @@ class Bookshelf:
             try:
                 last.bring_back()
             except UsageError:  # purged by another specdesk; what was deleted before it can come back
-                self._deleted.pop()
+                self._forget_last()
                 raise
 
         if not self._deleted:
@@ -115,10 +123,18 @@ class Bookshelf:
         last = self._deleted[-1]
         if not done(bring_back, self._owner):
             return None
-        self._deleted.pop()
+        self._forget_last()
         self._owner.say(last.said)
         self.refresh(self._current)
         return last.grown
+
+    def _keep(self, deleted: _Deleted) -> None:
+        self._deleted.append(deleted)
+        self._owner.offer_undo(True)
+
+    def _forget_last(self) -> None:
+        self._deleted.pop()
+        self._owner.offer_undo(bool(self._deleted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,6 @@ def sections(app: App[Any]) -> list[Section]:
 
 def _named(app: App[Any], binding: Binding) -> str:
     """A key as it is called in print: Ctrl+S."""
-    if binding.key_display:
-        return binding.key_display
     *held, key = binding.key.split("+")
     plain = replace(binding, key=key)
     shown = app.get_key_display(plain)

@@ -77,8 +77,6 @@ class TurnActs:
         blocks = code_blocks(turn.text)
         if blocks:
             self._owner.copy(blocks[-1].source)
-        else:
-            self._owner.say("there is no block of code in this answer")
 
     def _leave_out(self, turn: Turn) -> None:
         message = turn.message

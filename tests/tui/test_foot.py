@@ -48,3 +48,28 @@ async def test_esc_leaves_a_question_that_is_edited_and_says_so(make_chat: Make)
         await see.pilot.press("escape")
         await see.until(lambda: "Leave" not in foot(see), "no key")
         assert not see.prompt.text
+
+
+async def test_on_a_message_its_own_keys_come_first_and_only_those_that_do_something(make_chat: Make) -> None:
+    """Bug: Delete and U were never told, and K and the arrows where there was no code and no token."""
+    async with make_chat().run(size=(140, 40)) as see:
+        await see.ask("one")
+        await see.answer(step([], "1\n\n    code\n"))
+        await see.ask("two")
+        await see.answer(step([], "2"))
+        question, coded, _, plain = see.transcript.turns
+        for turn, keys in (
+            (question, "c Copy s Save e Edit del Delete esc Back"),
+            (coded, "c Copy s Save k Copy code r Again ←→ Token del Delete esc Back"),
+            (plain, "c Copy s Save r Again ←→ Token del Delete esc Back"),
+        ):
+            turn.focus()
+            await see.until(lambda keys=keys: " ".join(foot(see).split()).startswith(keys), keys)  # type: ignore[misc]
+        await see.pilot.press("delete")
+        await see.until(lambda: len(see.transcript.turns) == 2, "the deletion")
+        see.transcript.turns[-1].focus()
+        await see.until(lambda: "del Delete u Undo esc Back" in " ".join(foot(see).split()), "the key that undoes it")
+        await see.pilot.press("u")
+        await see.until(lambda: len(see.transcript.turns) == 4, "what was deleted")
+        see.transcript.turns[-1].focus()
+        await see.until(lambda: "del Delete esc Back" in " ".join(foot(see).split()), "nothing to undo")

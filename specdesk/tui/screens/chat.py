@@ -51,7 +51,7 @@ from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.speed import SpeedPanel, SpeedStrip
 from specdesk.tui.widgets.token_view import TokenView
 from specdesk.tui.widgets.transcript import Transcript
-from specdesk.tui.widgets.turn import Act, Turn
+from specdesk.tui.widgets.turn import CAN_UNDO, Act, Turn
 from specdesk.tui.widgets.turns import Failure, Notice
 
 _WIDE: Final = 80
@@ -424,6 +424,11 @@ class ChatScreen(Screen[None]):
     def search_chats(self, message: Chats.Searched) -> None:
         """List what holds the text."""
         self._bookshelf.search(message.query)
+
+    def offer_undo(self, offered: bool) -> None:
+        """Whether something that was deleted can be brought back."""
+        self.set_class(offered, CAN_UNDO)
+        self.refresh_bindings()
 
     @on(Chats.Undone)
     def undo_delete(self) -> None:

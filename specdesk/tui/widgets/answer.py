@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from specdesk.core.events import AnswerToken, Event, Finished, HistoryCut, PromptRead, Step
@@ -14,6 +13,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.store.values import ChatMessage, State
 from specdesk.tokenview import Kind, Span, delta_spans, spans, visible
 from specdesk.tui.figures import UNKNOWN, Figures
+from specdesk.tui.markdown.code_blocks import code_blocks
 from specdesk.tui.view import View
 from specdesk.tui.widgets.answer_text import AnswerText
 from specdesk.tui.widgets.token_view import TokenView
@@ -27,14 +27,6 @@ _MOST: Final = 1e30
 
 class AnswerTurn(Turn):
     """An answer, new or kept. It grows with the events, and ends in a line of figures."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "act('COPY_CODE')", "Copy code", id="turn.copy_code", tooltip="Copy the last block of code."),
-        Binding("r", "act('AGAIN')", "Again", id="turn.again", tooltip="Have it answered again; this one is kept."),
-        Binding("left", "choose(-1)", id="turn.token_left", tooltip="The token before.", show=False),
-        Binding("right", "choose(1)", "Token", id="turn.token", tooltip="Choose a token and see its probabilities."),
-        Binding("g", "act('GO_ON')", "Go on", id="turn.go_on", tooltip="Have a stopped answer gone on with."),
-    ]
 
     def __init__(
         self,
@@ -56,6 +48,8 @@ class AnswerTurn(Turn):
         self._text: list[str] = []
         self._unread = ""
         """What of the text is not in the Markdown yet: it is made when it is looked at."""
+        self._code_within = 0, False
+        """Whether the text had a block of code when it was so many characters long."""
         self._written: list[AnswerToken] = []
         self._ended = False
         self._view = view
@@ -87,10 +81,19 @@ class AnswerTurn(Turn):
         """An answer that is being written cannot be answered again; only one that was cut short can be gone on with."""
         if act is Act.AGAIN:
             return self._ended
+        if act is Act.DELETE:
+            return self._ended and super().can(act)
+        if act is Act.COPY_CODE:
+            return self._has_code()
         if act is Act.GO_ON:
             cut = self.message is not None and self.message.state is not State.COMPLETE
             return self._ended and bool(self.text) and (cut or self._at_limit)
         return super().can(act)
+
+    @property
+    def has_tokens(self) -> bool:
+        """One that is kept may have a trace, which is not read for this."""
+        return self._trace is not None or bool(self.tokens.spans)
 
     def action_choose(self, step: int) -> None:
         """Choose another token; they have to be seen for that."""
@@ -221,6 +224,14 @@ class AnswerTurn(Turn):
         rest = self.text[n_final:]
         self.tokens.extend([*shown, *([Span(visible(rest), Kind.PLAIN)] if rest else [])])
         self.tokens.finish()
+
+    def _has_code(self) -> bool:
+        """Whether a block of code is in it; looked for once in each text."""
+        n_chars, found = self._code_within
+        if n_chars != len(text := self.text):
+            found = bool(code_blocks(text))
+            self._code_within = len(text), found
+        return found
 
     @property
     def _at_limit(self) -> bool:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
 from specdesk.store.values import ChatMessage
 from specdesk.tokenview import visible
+
+CAN_UNDO: Final = "-can-undo"
+"""The class of what holds turns while something that was deleted can be brought back."""
 
 
 class Act(Enum):
@@ -38,20 +42,33 @@ class Act(Enum):
 class Turn(Vertical, can_focus=True):
     """One message of a chat. It knows which one as soon as the store does."""
 
+    # All of them here, in the order in which they are told: foot and help know no other.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "act('COPY')", "Copy", id="turn.copy", tooltip="Copy the message as it was written."),
         Binding("s", "act('SAVE')", "Save", id="turn.save", tooltip="Write the message into a file."),
+        Binding("k", "act('COPY_CODE')", "Copy code", id="turn.copy_code", tooltip="Copy the last block of code."),
+        Binding("e", "act('EDIT')", "Edit", id="turn.edit", tooltip="Ask something else here; this branch is kept."),
+        Binding("r", "act('AGAIN')", "Again", id="turn.again", tooltip="Have it answered again; this one is kept."),
+        Binding("g", "act('GO_ON')", "Go on", id="turn.go_on", tooltip="Have a stopped answer gone on with."),
         Binding("left_square_bracket", "act('OLDER')", "Older", id="turn.older", tooltip="Show the branch before."),
         Binding("right_square_bracket", "act('NEWER')", "Newer", id="turn.newer", tooltip="Show the branch after."),
+        Binding("left", "choose(-1)", id="turn.token_left", tooltip="The token before; at first the last.", show=False),
+        Binding(
+            "right",
+            "choose(1)",
+            "Token",
+            key_display="←→",
+            id="turn.token",
+            tooltip="The next token, at first the first one: see its probabilities.",
+        ),
         Binding(
             "delete",
             "act('DELETE')",
             "Delete",
             id="turn.delete",
             tooltip="Delete question and answer, with what follows; this can be undone.",
-            show=False,
         ),
-        Binding("u", "act('UNDO')", "Undo", id="turn.undo", tooltip="Bring back what was deleted last.", show=False),
+        Binding("u", "act('UNDO')", "Undo", id="turn.undo", tooltip="Bring back what was deleted last."),
         Binding("escape,q", "act('LEAVE')", "Back", id="turn.leave", tooltip="Go back to the prompt."),
     ]
 
@@ -97,12 +114,24 @@ class Turn(Vertical, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out what has no meaning for this turn."""
-        if action != "act":
-            return True
-        return self.can(Act[str(parameters[0])])
+        if action == "choose":
+            return self.has_tokens
+        return self.can(Act[str(parameters[0])]) if action == "act" else True
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether there are any to choose from."""
+        return False
+
+    def action_choose(self, step: int) -> None:
+        """Choose another token."""
 
     def can(self, act: Act) -> bool:
         """Whether that can be done with this turn now."""
         if act in (Act.OLDER, Act.NEWER):
             return self.message is not None and len(self.message.siblings) > 1
-        return True
+        if act is Act.DELETE:
+            return self.message is not None
+        if act is Act.UNDO:
+            return any(node.has_class(CAN_UNDO) for node in self.ancestors if isinstance(node, Widget))
+        return act in (Act.COPY, Act.SAVE, Act.LEAVE)

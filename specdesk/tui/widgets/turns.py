@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from specdesk.errors import EngineDiedError, SpecdeskError
 from specdesk.store.values import ChatMessage
 from specdesk.tokenview import visible
 from specdesk.tui.error_text import error_text
-from specdesk.tui.widgets.turn import Turn
+from specdesk.tui.widgets.turn import Act, Turn
 
 
 class Notice(Static):
@@ -34,10 +31,6 @@ class Failure(Static):
 class UserTurn(Turn):
     """What the user asked."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "act('EDIT')", "Edit", id="turn.edit", tooltip="Ask something else here; this branch is kept."),
-    ]
-
     def __init__(self, text: str, message: ChatMessage | None = None) -> None:
         super().__init__("You", message)
         self._text = text
@@ -51,3 +44,7 @@ class UserTurn(Turn):
     def text(self) -> str:
         """What was asked."""
         return self._text
+
+    def can(self, act: Act) -> bool:
+        """It can be asked anew."""
+        return act is Act.EDIT or super().can(act)
