@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from specdesk.tui.setup import Setup
 from specdesk.tui.view import View
 from specdesk.tui.widgets.transcript import Transcript
+
+_GREETINGS: Final = {
+    View.LIVE: "While an answer is written, colours show who wrote each token; struck text was drafted and refused. "
+    "Then it is Markdown. Ctrl+T shows its tokens again",
+    View.TOKENS: "Colours show who wrote each token; struck text was drafted and refused. Ctrl+T shows answers as "
+    "Markdown",
+    View.MARKDOWN: "Answers are shown as Markdown. Ctrl+T shows their tokens, coloured by who wrote them",
+}
 
 
 class Showing:
@@ -22,6 +32,11 @@ class Showing:
     def view(self) -> View:
         """As what they are shown now, those that are there and those to come."""
         return self._passing or self._usual
+
+    @property
+    def greeting(self) -> str:
+        """What is said before anything is asked."""
+        return f"Ask something. {_GREETINGS[self.view]}, Ctrl+S the settings, F1 all keys."
 
     @property
     def shows_rejected(self) -> bool:

@@ -167,10 +167,12 @@ class ChatScreen(Screen[None]):
         self._prompt.capacity(message.info.n_ctx)
         self._adjusting.tell()
         self._composer.enter(State.READY)
-        self._transcript.say_first(
-            "Ask something. Colours show who wrote each token; struck text was drafted and refused. Ctrl+T shows "
-            "answers as Markdown, Ctrl+S the settings, F1 all keys."
-        )
+        self._greet()
+
+    def _greet(self) -> None:
+        """Say how answers are shown, where nothing else has to be said."""
+        if self._composer.state in (State.READY, State.ANSWERING, State.STOPPING):
+            self._transcript.say_first(self._showing.greeting)
 
     def on_load_failed(self, message: LoadFailed) -> None:
         """Say why; it may be tried again."""
@@ -308,6 +310,7 @@ class ChatScreen(Screen[None]):
     def action_toggle_view(self) -> None:
         """Show answers as tokens, or as Markdown."""
         self._showing.toggle(ended=not self._desk.is_answering)
+        self._greet()
 
     def action_toggle_rejected(self) -> None:
         """Show or hide what the target refused, in all answers."""
@@ -454,6 +457,7 @@ class ChatScreen(Screen[None]):
     async def action_settings(self) -> None:
         """Let the user change how answers are made."""
         await self._adjusting.ask()
+        self._greet()
 
     def remember(self, key: str, value: object) -> None:
         """Have kept what is set in passing."""
