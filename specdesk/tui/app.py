@@ -6,7 +6,7 @@ import asyncio
 import signal
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
@@ -31,6 +31,9 @@ from specdesk.tui.setup import Setup
 from specdesk.tui.terminal.appearance import SIXTEEN_COLOURS, WithoutColour, fitting_theme, shows_no_colour
 from specdesk.tui.terminal.copying import CopyingApp
 from specdesk.tui.terminal.driver import terminal_driver
+
+_LEFT_OUT: Final = {"Keys", "Maximize", "Minimize"}
+"""Commands of Textual's: a panel that says less than the help, and a widget over all others that tells no way back."""
 
 
 class ChatApp(CopyingApp[None]):
@@ -144,7 +147,9 @@ class ChatApp(CopyingApp[None]):
                 name, tip = binding.binding.description, binding.binding.tooltip
                 action, node = binding.binding.action, binding.node
                 yield SystemCommand(name, tip, partial(self.run_action, action, node))
-        yield from (command for command in super().get_system_commands(screen) if command.title not in named)
+        for command in super().get_system_commands(screen):
+            if command.title not in named | _LEFT_OUT:
+                yield command
 
     def leave(self) -> None:
         """Keep what came of the answer under way, and leave."""

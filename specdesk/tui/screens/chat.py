@@ -436,7 +436,7 @@ class ChatScreen(Screen[None]):
     @on(Chats.Undone)
     def undo_delete(self) -> None:
         """Bring back what was deleted last."""
-        self._chat_acts.undo()
+        self.action_undo()
 
     @on(Chats.Renaming)
     @work
