@@ -174,3 +174,15 @@ async def test_it_tells_of_colours_and_files_and_closes(make_chat: Make, size: t
         await see.pilot.press("escape")
         await see.until(lambda: chat.app.screen is see.screen, "the chat")
         assert see.prompt.has_focus
+
+
+async def test_the_keys_of_a_message_and_of_a_comparison_are_told_in_order_and_apart(make_chat: Make) -> None:
+    """Bug: they came in the order of the modules they stood in, and 1 and 2 read the same."""
+    chat = make_chat()
+    async with chat.run():
+        told = {section.place: section.keys for section in sections(chat.app)}
+    keys = [key.keys for key in told[PLACES["turn"]]]
+    assert keys == ["c", "s", "k", "e", "r", "g", "[", "]", "Left", "Right", "Delete", "u", "Esc, q"]
+    purposes = {key.keys: key.purpose for key in told[PLACES["compare"]]}
+    assert "plain" in purposes["1"]
+    assert "speculative" in purposes["2"]

@@ -50,13 +50,19 @@ class CompareScreen(Screen[int | None]):
             priority=True,
         ),
         Binding("s", "swap", "Swap", id="compare.swap", tooltip="Run both again, the other one first."),
-        Binding("1", "keep('PLAIN')", "Keep plain", id="compare.keep_plain", tooltip="Make it the chat's answer."),
+        Binding(
+            "1",
+            "keep('PLAIN')",
+            "Keep plain",
+            id="compare.keep_plain",
+            tooltip="Make the plain answer the chat's.",
+        ),
         Binding(
             "2",
             "keep('SPECULATIVE')",
             "Keep speculative",
             id="compare.keep_speculative",
-            tooltip="Make it the chat's answer.",
+            tooltip="Make the speculative answer the chat's.",
         ),
         Binding(
             "ctrl+g",
