@@ -46,3 +46,17 @@ async def test_keys_are_named_whole_or_not_at_all(width: int, named: str) -> Non
         keys, palette = shown(app)[-1].split("▏")
         assert " ".join(keys.split()) == named
         assert palette.split() == ["^p", "palette"]
+
+
+class Left(Footed):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "five", "Back")]
+
+
+@pytest.mark.parametrize(
+    ("width", "named"), [(120, "a First b Second c Third d 漢字 esc Back"), (34, "a First esc Back"), (24, "esc Back")]
+)
+async def test_the_way_back_is_named_where_other_keys_are_not(width: int, named: str) -> None:
+    app = Left()
+    async with app.run_test(size=(width, 5)) as pilot:
+        await settle(pilot)
+        assert " ".join(shown(app)[-1].split("▏")[0].split()) == named

@@ -14,10 +14,11 @@ from textual.widgets._footer import FooterKey
 
 _ROOMY: Final = 80
 """Columns from which on the keys stand further apart."""
+_BACK: Final = "escape"
 
 
 class Keys(Footer):
-    """Names whole keys, the first ones first, as many as there is room for.
+    """Names whole keys, the first ones first, as many as there is room for, and Esc in any case: it leads back.
 
     Those that do nothing now are greyed; where there is not room for all, they are left out.
     Not handled: bindings in groups.
@@ -61,12 +62,17 @@ class Keys(Footer):
         return self.app.size.width, self.compact, keys
 
     def _fitting(self, keys: list[FooterKey], room: int) -> Iterator[FooterKey]:
+        room -= sum(self._cells(key) for key in keys if key.key == _BACK)
         for key in keys:
+            if key.key == _BACK:
+                yield key
+                continue
             room -= self._cells(key)
             # A compact one ends in a space.
-            if room < -1 * self.compact:
-                return
-            yield key
+            if room >= -1 * self.compact:
+                yield key
+            else:
+                room = -1 * self.app.size.width  # those behind it are not named either
 
     def _cells(self, key: FooterKey) -> int:
         return cell_len(key.key_display) + cell_len(key.description) + (2 if self.compact else 3)
