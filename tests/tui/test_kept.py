@@ -155,7 +155,7 @@ async def test_nothing_is_deleted_while_it_answers(make_chat: Make) -> None:
         await see.answer(step([], "2"))
         assert shown(see) == ["one", "1", "two", "2"]
         await choose(see, see.transcript.turns[0])
-        await see.pilot.press("u")
+        await see.pilot.press("f9")
         await see.until(lambda: "nothing was deleted here" in see.shown(), "that there is nothing")
 
 

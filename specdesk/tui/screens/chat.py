@@ -69,8 +69,6 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
         Binding("escape", "stop", "Stop", id="chat.stop", tooltip="End the answer here and keep what is there."),
-        Binding("escape", "withdraw", "Not later", id="chat.withdraw", tooltip="Do not send the question later."),
-        Binding("escape", "leave_edit", "Leave", id="chat.leave_edit", tooltip="Leave the question that is edited."),
         Binding(
             "ctrl+c",
             "interrupt",
@@ -79,6 +77,8 @@ class ChatScreen(Screen[None]):
             show=False,
             priority=True,
         ),
+        Binding("escape", "withdraw", "Not later", id="chat.withdraw", tooltip="Do not send the question later."),
+        Binding("escape", "leave_edit", "Leave", id="chat.leave_edit", tooltip="Leave the question that is edited."),
         HELP,
         Binding("ctrl+s", "settings", "Settings", id="chat.settings", tooltip="Set how answers are made; it is kept."),
         MODELS,

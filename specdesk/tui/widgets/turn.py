@@ -130,8 +130,6 @@ class Turn(Vertical, can_focus=True):
         """Whether that can be done with this turn now."""
         if act in (Act.OLDER, Act.NEWER):
             return self.message is not None and len(self.message.siblings) > 1
-        if act is Act.DELETE:
-            return self.message is not None
         if act is Act.UNDO:
             return any(node.has_class(CAN_UNDO) for node in self.ancestors if isinstance(node, Widget))
-        return act in (Act.COPY, Act.SAVE, Act.LEAVE)
+        return act in (Act.COPY, Act.SAVE, Act.DELETE, Act.LEAVE)
