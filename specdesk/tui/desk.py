@@ -57,7 +57,7 @@ class Desk:
         self._conversation = Conversation(store)
         self._answering: Answering | None = None
         self._unheard: Turn | None = None
-        """A question that got no answer, and is no part of the conversation: shown until another one is asked."""
+        """A question that was stopped before its answer, and is no part of the conversation: shown until the next."""
 
     def lay(self, transcript: Transcript) -> None:
         """Where it is to be seen."""
@@ -154,7 +154,8 @@ class Desk:
         if answering.turn.text or not (stopped or error is not None) or len(said) < 2:
             return None
         answering.turn.disown()
-        self._unheard = next(iter(self._transcript.turns[-2:]), None)
+        if error is None:  # which is to be read for longer
+            self._unheard = next(iter(self._transcript.turns[-2:]), None)
         return said[-2].text
 
     def keep(self) -> None:
