@@ -90,8 +90,8 @@ def test_it_really_speculates(quantized_pair: TinyPair) -> None:
 def test_drafts_are_never_longer_than_the_widest_pass(
     quantized_pair: TinyPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def narrow(*args: Any) -> Invariance:
-        return replace(find_invariance(*args), width=3)
+    def narrow(*args: Any, **named: Any) -> Invariance:
+        return replace(find_invariance(*args, **named), width=3)
 
     monkeypatch.setattr("specdesk.engine.loaded.find_invariance", narrow)
     with opened(quantized_pair, draft=True) as engine:
