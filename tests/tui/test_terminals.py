@@ -210,7 +210,7 @@ async def test_a_legend_is_on_screen(make_chat: Make, size: tuple[int, int]) -> 
         for kind in ("accepted", "replacement", "bonus", "rejected"):
             assert kind in shown
         assert "ignored" in shown or "drafted behind it" in shown
-        await see.pilot.press("shift+tab", "right")
+        await see.pilot.press("shift+tab", "left")
         await see.until(lambda: "‹ plain›" in see.shown(), "the token")
 
 
