@@ -71,7 +71,7 @@ def chat(
         manifest=load_manifest(),
         load_of=load_of,
         fetch=lambda pair, report, stop: fetch_pair(pair, report, stop=stop),
-        library=library_here([path for path in (models.target, models.draft) if path is not None]),
+        here=library_here([path for path in (models.target, models.draft) if path is not None]),
         n_ctx=lambda: setup.engine.n_ctx,
         may_fetch=not models.no_download,
         note=note,

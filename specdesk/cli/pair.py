@@ -36,7 +36,10 @@ def pair(
     found = verdict(one, other)
     unsettled = [line for role, model in (("target", one), ("draft", other)) for line in _unsettled(role, model)]
     if as_json:
-        said = {"target": str(one.path), "draft": str(other.path), **asdict(found), "settled_by_loading": unsettled}
+        judged = asdict(found)
+        del judged["why"]
+        judged["sentence"] = found.sentence
+        said = {"target": str(one.path), "draft": str(other.path), **judged, "settled_by_loading": unsettled}
         print(json.dumps(said))  # noqa: T201
     else:
         typer.echo(found.sentence)

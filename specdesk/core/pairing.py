@@ -65,16 +65,21 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether they may, in one sentence, and with what reservations."""
+    """Whether they may, why, and with what reservations."""
 
     usable: bool
-    sentence: str
+    why: str
     banned: tuple[int, ...] = ()
     """Tokens that differ, ascending: the draft must never propose them."""
     most_drafted: int | None = None
     """Tokens a draft may have, since that many can be taken back; None: no limit."""
     notes: tuple[str, ...] = ()
     """What else there is to know; none of it touches exactness."""
+
+    @property
+    def sentence(self) -> str:
+        """All that is to be said in one."""
+        return f"{'usable' if self.usable else 'refused'}: {self.why}"
 
 
 def judge(target: Model, draft: Model) -> Verdict:
@@ -87,15 +92,15 @@ def judge(target: Model, draft: Model) -> Verdict:
     for token in _differing(target.vocabulary, draft.vocabulary):
         refusal = _refusal(token, target.vocabulary, draft.vocabulary)
         if refusal is not None:
-            return Verdict(usable=False, sentence=f"refused: {refusal}")
+            return Verdict(usable=False, why=refusal)
         banned.append(token)
     for role, model in (("target", target), ("draft", draft)):
         if model.most_cut == 0:
-            return Verdict(usable=False, sentence=f"refused: {cannot_be_cut_back(role)}")
+            return Verdict(usable=False, why=cannot_be_cut_back(role))
     caps = [model.most_cut for model in (target, draft) if model.most_cut is not None]
     return Verdict(
         usable=True,
-        sentence=f"usable: {_sameness(banned, target.vocabulary, draft.vocabulary)}",
+        why=_sameness(banned, target.vocabulary, draft.vocabulary),
         banned=tuple(banned),
         most_drafted=min(caps, default=None),
         notes=tuple(_notes(target, draft, min(caps, default=None))),

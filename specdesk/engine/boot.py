@@ -50,8 +50,9 @@ def _load() -> None:
 
 
 def _refuse(requests: BinaryIO, replies: BinaryIO, error: EngineMissingError) -> None:
-    while wire.receive_request(requests) is not None:
-        wire.send(replies, wire.Failed.by(error))
+    while (request := wire.receive_request(requests)) is not None:
+        if not isinstance(request, wire.StopNext):
+            wire.send(replies, wire.Failed.by(error))
 
 
 _N_NUMBERS: Final = 3

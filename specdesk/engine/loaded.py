@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Self
 
 from specdesk.core.acceptance import Record
@@ -14,9 +13,9 @@ from specdesk.core.closeness import Closeness, closeness
 from specdesk.core.costs import PairCosts
 from specdesk.core.events import Event
 from specdesk.core.law import Law
-from specdesk.core.pairing import cannot_be_cut_back, capped
 from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import find_pair_costs
+from specdesk.engine.drafting import Drafting, load_drafting, told_percent, without_broken_draft
 from specdesk.engine.experience import Experience
 from specdesk.engine.gguf import check_gguf
 from specdesk.engine.info import EngineInfo, ModelInfo
@@ -25,9 +24,8 @@ from specdesk.engine.llama import LlamaLM
 from specdesk.engine.machine import machine, model_identity
 from specdesk.engine.message import Message
 from specdesk.engine.options import UNMEASURED, AnswerOptions
-from specdesk.engine.pairing import check_pair
 from specdesk.engine.profiles import Profiles
-from specdesk.engine.resolve import Loading, as_tuned
+from specdesk.engine.resolve import as_tuned
 from specdesk.engine.room import check_room
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
@@ -59,7 +57,7 @@ class LoadedPair:
         exact = None
         profiles = Profiles(profiles_dir(), notify)
         check_gguf(settings.target)  # said before the probe takes its time
-        settings, limit = _without_broken_draft(settings)
+        settings, limit = without_broken_draft(settings)
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
         drafter = loading.draft if settings.speculate and settings.asks_draft else None
@@ -71,13 +69,13 @@ class LoadedPair:
         measured = None
         self._experience = None
         with ExitStack() as models:
-            loaded = _percent(settings.target, progress)
+            loaded = told_percent(settings.target, progress)
             target = models.enter_context(LlamaLM(settings.target, options, stop, progress=loaded))
             # Where no pass over several tokens is exact, nothing is drafted, and a draft would only take memory.
             speculates = settings.speculate and (exact is None or exact.width > 1)
-            drafting = _Drafting(most_drafted=0, limit=limit) if limit else _Drafting()
+            drafting = Drafting(most_drafted=0, limit=limit) if limit else Drafting()
             if speculates:
-                drafting = _drafting(target, loading if settings.asks_draft else None, settings, stop, progress)
+                drafting = load_drafting(target, loading if settings.asks_draft else None, settings, stop, progress)
             draft = drafting.draft
             if draft is not None:
                 models.enter_context(draft)
@@ -191,89 +189,6 @@ class LoadedPair:
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Drafting:
-    """What may be drafted."""
-
-    draft: LlamaLM | None = None
-    banned: tuple[int, ...] = ()
-    most_drafted: int | None = None
-    limit: str = ""
-    """Why no more than `most_drafted`."""
-    said: str = ""
-    """What the user should know of the pair."""
-
-
-def _drafting(
-    target: LlamaLM, loading: Loading | None, settings: EngineSettings, stop: StopFlag, progress: Callable[[str], None]
-) -> _Drafting:
-    """What may be drafted for the target, with the draft model loaded; without `loading` none is asked.
-
-    Raises ModelError for one that cannot be loaded or may not draft, where plain decoding will not do instead.
-    """
-    if loading is None or loading.draft is None:
-        return _limited(None, target.most_cut)
-    try:
-        draft = _draft(loading.draft, loading, stop, progress)
-        try:
-            verdict = check_pair(target, draft)
-        except BaseException:
-            draft.close()
-            raise
-    except ModelError as error:
-        if not settings.allow_plain:
-            raise
-        return _Drafting(most_drafted=0, limit=error.message)
-    said = f"{draft.weights.name}: {verdict.sentence.removeprefix('usable: ')}" if verdict.banned else ""
-    return replace(_limited(draft, verdict.most_drafted), banned=verdict.banned, said=said)
-
-
-def _limited(draft: LlamaLM | None, most_drafted: int | None) -> _Drafting:
-    if most_drafted is None:
-        return _Drafting(draft)
-    limit = cannot_be_cut_back("target") if most_drafted == 0 else capped(most_drafted)
-    return _Drafting(draft, most_drafted=most_drafted, limit=limit)
-
-
-def _without_broken_draft(settings: EngineSettings) -> tuple[EngineSettings, str]:
-    """The settings; without drafting, and why, where the draft's file is none and plain decoding will do.
-
-    Raises ModelError for such a file where it will not.
-    """
-    if settings.draft is None or not settings.speculate:
-        return settings, ""
-    try:
-        check_gguf(settings.draft)
-    except ModelError as error:
-        if not settings.allow_plain:
-            raise
-        return replace(settings, speculate=False), error.message
-    return settings, ""
-
-
-def _draft(path: Path, loading: Loading, stop: StopFlag, progress: Callable[[str], None]) -> LlamaLM:
-    try:
-        return LlamaLM(path, loading.draft_options, stop, progress=_percent(path, progress))
-    except ModelError as error:
-        if loading.tuned.draft is None:
-            raise
-        hint = f"specdesk tune made this file; {UNDO}"
-        raise ModelError(error.message, f"{error.hint}; {hint}" if error.hint else hint) from error
-
-
-def _percent(path: Path, progress: Callable[[str], None]) -> Callable[[float], None]:
-    """Tells `progress` of each further percent."""
-    said = -1
-
-    def loaded(part: float) -> None:
-        nonlocal said
-        if (percent := int(100 * part)) > said:
-            said = percent
-            progress(f"loading {path.name}: {percent}%")
-
-    return loaded
 
 
 def _costs(

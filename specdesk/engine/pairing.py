@@ -15,7 +15,7 @@ def check_pair(target: LlamaLM, draft: LlamaLM) -> Verdict:
     verdict = judge(_described(target), _described(draft))
     if not verdict.usable:
         raise ModelError(
-            f"{draft.path.name} cannot draft for {target.path.name}: {verdict.sentence.removeprefix('refused: ')}",
+            f"{draft.path.name} cannot draft for {target.path.name}: {verdict.why}",
             "take a draft of the target's own family, or decode plainly with -k 0",
         )
     return verdict

@@ -93,11 +93,11 @@ class EngineProcess:
         self.n_asked += 1
         self._answering = True
         try:
+            if self._flag.is_set():
+                wire.send(self._requests, wire.StopNext())
             wire.send(self._requests, request)
         except OSError:
             raise self._death() from None
-        if self._flag.is_set():
-            self._tell_stop()
         return self.n_asked
 
     def reply(self) -> wire.Reply:

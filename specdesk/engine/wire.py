@@ -108,9 +108,19 @@ class Untune:
     settings: EngineSettings
 
 
+@dataclass(frozen=True, slots=True)
+class StopNext:
+    """Stop the request behind this one from its beginning; nothing is replied.
+
+    A stop by the other pipe could be heard only when a short request is over already.
+    """
+
+
 PairRequest = Chat | Complete | GetPromptIds | GetCloseness | GetAgreement | Forget | GetMachine
 """What takes a loaded pair."""
-Request = Load | GetBuild | Tune | Untune | PairRequest
+Work = Load | GetBuild | Tune | Untune | PairRequest
+"""What is replied to."""
+Request = StopNext | Work
 
 # --- what the engine says meanwhile, beside the events of an answer
 

@@ -41,13 +41,16 @@ class Worker:
         """Answer requests until there are no more, then free the models and keep what was learned."""
         try:
             while (request := wire.receive_request(self._requests)) is not None:
+                if isinstance(request, wire.StopNext):
+                    self._stops.stop_next()
+                    continue
                 self._stops.begin()
                 self._say(self._outcome(request))
         finally:
             if self._pair is not None:
                 self._pair.close()
 
-    def _outcome(self, request: wire.Request) -> wire.Reply:
+    def _outcome(self, request: wire.Work) -> wire.Reply:
         try:
             return self._done(request)
         except SpecdeskError as error:
@@ -59,7 +62,7 @@ class Worker:
         except Exception:  # the client shows it as what it is
             return wire.Crashed(traceback.format_exc())
 
-    def _done(self, request: wire.Request) -> wire.Reply:
+    def _done(self, request: wire.Work) -> wire.Reply:
         match request:
             case wire.Load():
                 self._pair = LoadedPair(request.settings, self._notify, self._stops.flag, self._progress)
@@ -129,6 +132,10 @@ class Stops:
             self._n_begun += 1
             if self._n_begun > self._last_stopped:
                 self.flag.clear()
+
+    def stop_next(self) -> None:
+        """Stop the request that has not begun yet."""
+        self.stop(self._n_begun + 1)
 
     def stop(self, number: int | None) -> None:
         """Stop request `number`, counted from 1, and those before it; None: all there will ever be."""

@@ -14,7 +14,7 @@ from specdesk import paths
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub import on_disk
 from specdesk.hub.artifacts import ModelFile
-from specdesk.hub.landing import land
+from specdesk.hub.landing import land, lock_of
 from specdesk.hub.report import FetchPlan, Reporter
 from specdesk.hub.room import ROOM_HINT, refuse_without_room, room_for
 from specdesk.hub.sources import FileSource, SourceError, SourceUnreachableError
@@ -108,7 +108,7 @@ def _fetch_file(
 @contextlib.contextmanager
 def _turn(path: Path, report: Reporter, stop: Stop) -> Iterator[None]:
     """Holds the file against other processes; says so if it has to wait for one."""
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    lock = FileLock(lock_of(path))
     try:
         lock.acquire(blocking=False)
     except Timeout:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
+from specdesk.hub.hashing import sha256_of
 from specdesk.hub.known_hashes import Expected
-
-_READ_BYTES: Final = 2**20
 
 
 class Verdict(StrEnum):
@@ -43,19 +40,11 @@ def check_file(path: Path, expected: Expected | None, advance: Callable[[int], N
         if expected.size_bytes not in (None, size_bytes):
             reason = f"it has {size_bytes:,} bytes, not {expected.size_bytes:,}"
             return Checked(path, Verdict.DAMAGED, expected, reason)
-        digest = hashlib.sha256()
-        for chunk in _chunks(path):
-            digest.update(chunk)
-            advance(len(chunk))
+        with path.open("rb") as file:
+            found = sha256_of(file, advance).hexdigest()
     except OSError as error:
         return Checked(path, Verdict.DAMAGED, expected, f"it cannot be read: {error.strerror}")
-    if digest.hexdigest() != expected.sha256:
-        reason = f"its sha256 is {digest.hexdigest()}, not {expected.sha256}"
+    if found != expected.sha256:
+        reason = f"its sha256 is {found}, not {expected.sha256}"
         return Checked(path, Verdict.DAMAGED, expected, reason)
     return Checked(path, Verdict.OK, expected)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_READ_BYTES):
-            yield chunk

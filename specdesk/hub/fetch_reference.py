@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -11,14 +10,13 @@ from pathlib import Path
 
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.bring import Wanted, bring, disk_errors
+from specdesk.hub.hashing import sha256_of
 from specdesk.hub.origin import Origin, keep_origin, origin_of
 from specdesk.hub.published import Published, PublishedFile
 from specdesk.hub.reference import HubReference, Reference, UrlReference
 from specdesk.hub.report import Reporter
 from specdesk.hub.sources import FileSource, SourceError
 from specdesk.hub.stopping import Never, Stop, check
-
-_READ_BYTES = 2**20
 
 Notice = Callable[[str], None]
 
@@ -204,12 +202,8 @@ def _remember(one: PublishedFile, published: Published) -> None:
 
 
 def _sha256_of(path: Path, stop: Stop) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_READ_BYTES):
-            check(stop)
-            digest.update(chunk)
-    return digest.hexdigest()
+        return sha256_of(file, lambda _n: check(stop)).hexdigest()
 
 
 def _refuse_offline(reference: Reference) -> None:

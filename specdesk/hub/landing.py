@@ -4,7 +4,6 @@ it, which is gone on with the next time."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.hashing import sha256_of
 from specdesk.hub.report import Reporter
 from specdesk.hub.sources import FileSource, ResumeError, SourceError
 from specdesk.hub.stopping import Stop, check
@@ -27,6 +27,11 @@ def part_of(path: Path) -> Path:
 def version_of_part(path: Path) -> Path:
     """Where it is kept which version of a file its part is of, if the file may change."""
     return path.with_name(f"{part_of(path).name}.version")
+
+
+def lock_of(path: Path) -> Path:
+    """What is locked while a file is brought, or deleted."""
+    return path.with_name(f".{path.name}.lock")
 
 
 def part_bytes(path: Path) -> int:
@@ -92,7 +97,7 @@ def _complete(file: ModelFile, path: Path, source: FileSource, start: int, repor
         version_of_part(path).write_text(file.version, encoding="utf-8")
     with _opened(path) as out:
         out.truncate(start)
-        digest = _digest_of(out, stop)
+        digest = sha256_of(out, lambda _n: check(stop))
         if start:
             report.keep(start)
         received = start
@@ -131,13 +136,3 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         if not part_bytes(path):
             part.unlink(missing_ok=True)
             version_of_part(path).unlink(missing_ok=True)
-
-
-def _digest_of(out: IO[bytes], stop: Stop) -> hashlib._Hash:
-    """The hash of all there is; afterwards `out` stands at its end."""
-    digest = hashlib.sha256()
-    out.seek(0)
-    while chunk := out.read(_READ_BYTES):
-        check(stop)
-        digest.update(chunk)
-    return digest

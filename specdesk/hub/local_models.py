@@ -74,7 +74,7 @@ def verdict(target: LocalModel, draft: LocalModel) -> Verdict:
     try:
         return judge(_described(target), _described(draft))
     except ModelError as error:
-        return Verdict(usable=False, sentence=f"refused: {error.message}")
+        return Verdict(usable=False, why=error.message)
 
 
 def _described(model: LocalModel) -> Model:

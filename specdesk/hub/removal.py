@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from specdesk.errors import StorageError, UsageError
 from specdesk.hub.artifacts import Artifact, Pair
-from specdesk.hub.landing import part_of, version_of_part
+from specdesk.hub.landing import lock_of, part_of, version_of_part
 from specdesk.hub.local_models import LocalModel
 from specdesk.hub.manifest import Manifest
 from specdesk.hub.on_disk import file_path, has_pair
@@ -71,7 +71,7 @@ def remove(removal: Removal) -> None:
     """
     for path in removal.files:
         place = path.with_name(path.name.removesuffix(".part"))
-        lock = path.with_name(f".{place.name}.lock")
+        lock = lock_of(place)
         try:
             with FileLock(lock, blocking=False):  # which is held while it is downloaded
                 path.unlink(missing_ok=True)

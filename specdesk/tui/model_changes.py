@@ -124,7 +124,7 @@ class ModelChanges:
             may_fetch=shelf.may_fetch,
         )
         at = self._running or (self._wanted if failure is not None else None)
-        return await self._app.push_screen_wait(PickerScreen(menu, shelf.library, at=at, failure=failure))
+        return await self._app.push_screen_wait(PickerScreen(menu, shelf.here, at=at, failure=failure))
 
     async def _brought(self, chosen: Chosen, *, welcome: bool) -> Chosen | None:
         """The choice, or another one the user made instead, once its files are here; None if the user left it."""

@@ -60,7 +60,7 @@ def verdict(target: str, draft: str) -> Verdict:
     ],
 )
 def test_padding_makes_no_difference(target: str, draft: str, said: str) -> None:
-    assert verdict(target, draft) == Verdict(usable=True, sentence=f"usable: {said}")
+    assert verdict(target, draft) == Verdict(usable=True, why=said)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_special_tokens_that_differ_are_banned(target: str, draft: str, banned: 
     ids=["other text", "swapped", "special or not", "padding or not", "more in the draft", "no row", "behind a ban"],
 )
 def test_an_ordinary_token_that_differs_is_a_refusal_that_names_both_texts(target: str, draft: str, said: str) -> None:
-    assert verdict(target, draft) == Verdict(usable=False, sentence=f"refused: {said}")
+    assert verdict(target, draft) == Verdict(usable=False, why=said)
 
 
 def test_tokenizers_of_another_kind_are_refused_with_their_first_difference() -> None:

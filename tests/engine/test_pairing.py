@@ -11,7 +11,7 @@ from gguf import TokenType
 
 from specdesk.core.events import Step
 from specdesk.core.sampling import Sampling
-from specdesk.engine import loaded
+from specdesk.engine import drafting, loaded
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.options import AnswerOptions
@@ -121,7 +121,8 @@ class TestRefused:
             opened.append(LlamaLM(path, options, stop, **others))
             return opened[-1]
 
-        monkeypatch.setattr(loaded, "LlamaLM", noted)
+        for module in (loaded, drafting):
+            monkeypatch.setattr(module, "LlamaLM", noted)
         draft = write_model(replace(DRAFT, vocabulary=BYTES.swapped(LETTER_A, LETTER_B)))
         with pytest.raises(ModelError, match="cannot draft for"):
             LoadedPair(EngineSettings(tiny_pair.target, draft, 64, n_threads=1), lambda _: None, StopFlag())

@@ -91,6 +91,7 @@ REQUESTS: list[wire.Request] = [
     wire.GetCloseness(TURNS, (1, 2), 1, (3, 4), 5),
     wire.GetAgreement(TURNS, (), Sampling(0.0)),
     wire.Forget(),
+    wire.StopNext(),
     wire.GetMachine(),
     wire.GetBuild(),
     wire.Tune(SETTINGS),

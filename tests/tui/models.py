@@ -114,7 +114,7 @@ class ModelsChat:
             manifest=Manifest(self.pairs[0].name, (), tuple(self.pairs)),
             load_of=self._load_of,
             fetch=self.fetch,
-            library=library_here(self.files),
+            here=library_here(self.files),
             n_ctx=lambda: 4096,
             may_fetch=self.may_fetch,
             note=self.note,

@@ -169,7 +169,7 @@ async def test_stopping_is_quick_keeps_what_came_and_the_next_try_goes_on(store:
         stopped_s = time.monotonic()
         await see.press("escape")
         await see.says("Enter goes on")
-        assert time.monotonic() - stopped_s < 0.5
+        assert time.monotonic() - stopped_s < 3, "it waited for the server, which sends nothing any more"
         await see.says("4.0 kB are kept: the next download goes on from there")
         assert left(paths.models_dir()) == ["small-target.gguf.part"]
         hub.sent_bytes, hub.stalls = None, False

@@ -126,7 +126,7 @@ def no_draft_entry(target: LocalModel, machine: Machine) -> Entry:
 def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, verdict: Verdict | None) -> Entry:
     """A model of this disk as a draft for the target; `verdict` is None as long as they have not been compared."""
     needed = needed_bytes([target.memory, draft.memory], machine.n_ctx)
-    said = "the same vocabulary" if verdict is None else verdict.sentence.removeprefix("usable: ")
+    said = "the same vocabulary" if verdict is None else verdict.why
     said += f"; {size_note(_active_bytes(target), _active_bytes(draft))}"
     refusal = ""
     if not may_draft(target, draft, verdict):

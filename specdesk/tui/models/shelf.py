@@ -24,7 +24,7 @@ class ModelShelf:
     load_of: Callable[[Chosen], Load]
     fetch: Callable[[Pair, Reporter, Stop], object]
     """Fetches a pair, as hub.fetch does."""
-    library: Library
+    here: Library
     """The models of this disk."""
     n_ctx: Callable[[], int]
     """The context that they are loaded with now."""
