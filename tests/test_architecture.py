@@ -20,7 +20,7 @@ def test_import_contracts() -> None:
             "specdesk.core.decode",
             ["llama_cpp", "textual", "typer", "huggingface_hub", "jinja2", "rich", "specdesk.errors"],
         ),
-        ("specdesk.hub.fetch", ["llama_cpp", "textual", "typer"]),
+        ("specdesk.hub.download.fetch", ["llama_cpp", "textual", "typer"]),
         ("specdesk.engine.client", ["llama_cpp", "jinja2", "textual", "typer", "huggingface_hub"]),
         (
             "specdesk.store.chat_store",

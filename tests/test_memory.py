@@ -10,7 +10,7 @@ import pytest
 
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
-from specdesk.hub.gguf_header import read_header
+from specdesk.hub.gguf.header import read_header
 from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
 from specdesk.memory import CacheType, CacheTypes, ModelSize, needed_bytes
 from specdesk.settings import EngineSettings

@@ -39,9 +39,9 @@ def chat(
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
     from specdesk.cli.models import engine_settings, intended_or_last
     from specdesk.engine.client import Engine
-    from specdesk.hub.chosen import Chosen
-    from specdesk.hub.fetch import fetch_pair
-    from specdesk.hub.local_models import library_here
+    from specdesk.hub.download.fetch import fetch_pair
+    from specdesk.hub.here.chosen import Chosen
+    from specdesk.hub.here.local_models import library_here
     from specdesk.hub.manifest import load_manifest
     from specdesk.store.chat_store import ChatStore
     from specdesk.tui.app import ChatApp

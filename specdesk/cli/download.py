@@ -67,7 +67,7 @@ def download(
             f"the files of the recommended pair {wanted.name} are fixed by their sha256",
             "leave out --check and --update",
         )
-    from specdesk.hub.fetch import fetch_pair
+    from specdesk.hub.download.fetch import fetch_pair
 
     with output(quiet=quiet, as_json=as_json) as out:
         files = fetch_pair(wanted, out.report)
@@ -78,8 +78,8 @@ def _print_pairs() -> None:
     """A line for each pair: name, download, memory, whether it is here, what it is good for."""
     from rich.filesize import decimal
 
+    from specdesk.hub.here.on_disk import has_pair
     from specdesk.hub.manifest import load_manifest
-    from specdesk.hub.on_disk import has_pair
     from specdesk.settings import DEFAULT_N_CTX
 
     manifest = load_manifest()

@@ -10,9 +10,9 @@ from rich.filesize import decimal
 from specdesk.cli.console import say
 from specdesk.cli.download_output import Output
 from specdesk.errors import UsageError
-from specdesk.hub.fetch_reference import State, compare_all, fetch_reference, list_models, look_up
-from specdesk.hub.hub_access import endpoint
+from specdesk.hub.download.fetch_reference import State, compare_all, fetch_reference, list_models, look_up
 from specdesk.hub.reference import HubReference, Reference, parse_reference
+from specdesk.hub.sources.access import endpoint
 from specdesk.hub.stopping import Never
 
 

@@ -9,7 +9,7 @@ from specdesk.cli.options import EngineOptions, Models
 from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import ModelError, UsageError
-from specdesk.hub.chosen import Chosen, absent, of_pair, remembered
+from specdesk.hub.here.chosen import Chosen, absent, of_pair, remembered
 from specdesk.settings import EngineSettings, Placing
 
 
@@ -57,7 +57,7 @@ def choose(models: Models) -> Chosen:
     if pair is not None:
         # What fetches is loaded only where something is to be fetched: the network libraries take their time.
         from specdesk.cli.progress import shell_reporter
-        from specdesk.hub.fetch import fetch_pair
+        from specdesk.hub.download.fetch import fetch_pair
 
         with shell_reporter() as report:
             fetch_pair(pair, report)
@@ -81,7 +81,7 @@ def intended(models: Models) -> Chosen:
 
 def _whole(target: Path, draft: Path | None) -> Chosen:
     """The files to load for those that were named. Raises ModelError for a split model of which files are missing."""
-    from specdesk.hub.whole import whole
+    from specdesk.hub.here.whole import whole
 
     return Chosen(None, whole(target), None if draft is None else whole(draft))
 
@@ -112,8 +112,8 @@ def intended_or_last(models: Models) -> tuple[Chosen, str]:
 
 
 def _intended_pair(name: str, *, no_download: bool) -> Chosen:
+    from specdesk.hub.here.on_disk import pair_paths
     from specdesk.hub.manifest import load_manifest
-    from specdesk.hub.on_disk import pair_paths
 
     wanted = load_manifest().pair(name)
     if no_download:

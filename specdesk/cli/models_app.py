@@ -12,10 +12,10 @@ from specdesk.cli.console import say
 from specdesk.cli.models_remove import remove
 from specdesk.cli.models_verify import verify
 from specdesk.errors import ModelError, StorageError, UsageError
-from specdesk.hub.other_apps import App
+from specdesk.hub.here.other_apps import App
 
 if TYPE_CHECKING:
-    from specdesk.hub.local_models import LocalModel
+    from specdesk.hub.here.local_models import LocalModel
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -48,8 +48,8 @@ def list_(as_json: AsJson = False) -> None:
     Files that cannot be loaded are listed with the reason.
     """
     from specdesk.cli.models_output import print_shelf, print_shelf_json
-    from specdesk.hub.inventory import Recommended
-    from specdesk.hub.local_models import library_here
+    from specdesk.hub.here.inventory import Recommended
+    from specdesk.hub.here.local_models import library_here
     from specdesk.hub.manifest import load_manifest
 
     models = list(library_here().models())
@@ -75,9 +75,9 @@ def add(
 
     A folder is looked through each time, with the folders in it. Files that Ollama keeps are called as it calls them.
     """
-    from specdesk.hub import added
-    from specdesk.hub.model_files import single
-    from specdesk.hub.other_apps import places, places_there
+    from specdesk.hub.here import added
+    from specdesk.hub.here.model_files import single
+    from specdesk.hub.here.other_apps import places, places_there
 
     wanted = list(files or ())
     if app is not None:
@@ -106,9 +106,9 @@ def add(
 
 def _models_at(path: Path) -> list[LocalModel]:
     """The models of a file or a folder. Raises ModelError for a file that is none; UsageError where nothing is."""
-    from specdesk.hub.header_cache import HeaderCache
-    from specdesk.hub.local_models import Library
-    from specdesk.hub.ollama import begins_as_gguf
+    from specdesk.hub.gguf.header_cache import HeaderCache
+    from specdesk.hub.here.local_models import Library
+    from specdesk.hub.here.ollama import begins_as_gguf
     from specdesk.paths import headers_file
 
     if not path.exists():
@@ -130,8 +130,8 @@ def _counted(models: list[LocalModel]) -> str:
 
 def _offered() -> dict[App, list[Path]]:
     """Places of other apps that are there and were not added."""
-    from specdesk.hub.added import added_paths, holder_of, place_of
-    from specdesk.hub.other_apps import places_there
+    from specdesk.hub.here.added import added_paths, holder_of, place_of
+    from specdesk.hub.here.other_apps import places_there
 
     known = set(added_paths())
     places = {

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from specdesk import paths
 from specdesk.hub.artifacts import Artifact, Pair
-from specdesk.hub.inventory import PairState, Presence, Recommended, pair_state, quantization_of
-from specdesk.hub.local_models import LocalModel
+from specdesk.hub.here.inventory import PairState, Presence, Recommended, pair_state, quantization_of
+from specdesk.hub.here.local_models import LocalModel
 from specdesk.settings import DEFAULT_N_CTX
 from specdesk.tokenview import visible
 

@@ -13,7 +13,7 @@ from specdesk.cli.console import say
 from specdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from specdesk.hub.removal import Removal
+    from specdesk.hub.here.removal import Removal
 
 
 def remove(
@@ -30,14 +30,14 @@ def remove(
 
     What was added is never deleted.
     """
-    from specdesk.hub import added
+    from specdesk.hub.here import added
 
     if added.forget(Path(name)):
         say(f"forgotten: {added.place_of(Path(name))}; its files stay where they are")
         return
     from rich.filesize import decimal
 
-    from specdesk.hub import removal
+    from specdesk.hub.here import removal
 
     wanted = _removal(name, shared=shared)
     for path, pair in wanted.kept:
@@ -54,10 +54,10 @@ def remove(
 
 
 def _removal(name: str, *, shared: bool) -> Removal:
-    from specdesk.hub import removal
-    from specdesk.hub.local_models import library_here
+    from specdesk.hub.here import removal
+    from specdesk.hub.here.local_models import library_here
+    from specdesk.hub.here.naming import named
     from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
-    from specdesk.hub.naming import named
 
     manifest = load_manifest()
     if name == DEFAULT_ALIAS or name in {pair.name for pair in manifest.pairs}:

@@ -18,8 +18,8 @@ from specdesk.errors import ModelError, UsageError
 from specdesk.tokenview import visible
 
 if TYPE_CHECKING:
-    from specdesk.hub.checking import Checked
-    from specdesk.hub.known_hashes import Expected
+    from specdesk.hub.here.checking import Checked
+    from specdesk.hub.here.known_hashes import Expected
     from specdesk.hub.manifest import Manifest
 
 
@@ -39,8 +39,8 @@ def verify(
 
     Exit codes: 0 nothing is damaged, 2 usage, also where nothing is known of what was named, 3 damaged.
     """
-    from specdesk.hub.checking import Verdict
-    from specdesk.hub.known_hashes import expected_of
+    from specdesk.hub.here.checking import Verdict
+    from specdesk.hub.here.known_hashes import expected_of
     from specdesk.hub.manifest import load_manifest
 
     manifest = load_manifest()
@@ -63,10 +63,10 @@ def verify(
 
 def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
     """The files that are meant. Raises UsageError where the name means nothing here."""
-    from specdesk.hub.local_models import library_here
+    from specdesk.hub.here.local_models import library_here
+    from specdesk.hub.here.naming import named
+    from specdesk.hub.here.on_disk import file_path
     from specdesk.hub.manifest import DEFAULT_ALIAS
-    from specdesk.hub.naming import named
-    from specdesk.hub.on_disk import file_path
 
     if name == DEFAULT_ALIAS or name in {pair.name for pair in manifest.pairs}:
         pair = manifest.pair(name or DEFAULT_ALIAS)
@@ -101,7 +101,7 @@ def _with_bar(path: Path, expected: Expected | None) -> Checked:
     """Check one; on a terminal a bar shows how far that is, and is gone afterwards."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from specdesk.hub.checking import check_file
+    from specdesk.hub.here.checking import check_file
 
     console = stderr_console()
     if expected is None or not console.is_terminal:

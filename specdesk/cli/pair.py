@@ -12,7 +12,7 @@ import typer
 from specdesk.errors import ModelError
 
 if TYPE_CHECKING:
-    from specdesk.hub.local_models import LocalModel
+    from specdesk.hub.here.local_models import LocalModel
 
 
 def pair(
@@ -30,7 +30,7 @@ def pair(
     Exit codes: 0 usable, 2 usage, 3 refused, or a file that cannot be loaded, 5 storage.
     """
     # Loaded here, so that `specdesk --help` waits for none of them.
-    from specdesk.hub.local_models import verdict
+    from specdesk.hub.here.local_models import verdict
 
     one, other = (_model(path) for path in _paths(target, draft))
     found = verdict(one, other)
@@ -51,8 +51,8 @@ def pair(
 def _paths(target: str, draft: Path | None) -> tuple[Path, Path]:
     if draft is not None:
         return Path(target), draft
+    from specdesk.hub.here.on_disk import pair_paths
     from specdesk.hub.manifest import load_manifest
-    from specdesk.hub.on_disk import pair_paths
 
     files = pair_paths(load_manifest().pair(target))
     return files.target, files.draft
@@ -60,7 +60,7 @@ def _paths(target: str, draft: Path | None) -> tuple[Path, Path]:
 
 def _model(path: Path) -> LocalModel:
     """Raises ModelError for a file that cannot be loaded."""
-    from specdesk.hub.local_models import look_at
+    from specdesk.hub.here.local_models import look_at
 
     model = look_at(path)
     if model.problem:

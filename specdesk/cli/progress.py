@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from specdesk.cli.progress_plan import plan_lines
-from specdesk.hub.tally import FetchTally
-from specdesk.hub.tally_words import going
+from specdesk.hub.download.tally import FetchTally
+from specdesk.hub.download.tally_words import going
 
 if TYPE_CHECKING:
     from specdesk.cli.progress_bars import BarReporter
-    from specdesk.hub.report import FetchPlan
+    from specdesk.hub.download.report import FetchPlan
 
 
 class SilentReporter(FetchTally):

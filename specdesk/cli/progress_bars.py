@@ -14,11 +14,11 @@ from rich.text import Text
 
 from specdesk.cli.progress import SilentReporter
 from specdesk.cli.progress_plan import plan_lines
-from specdesk.hub.tally import FetchTally
-from specdesk.hub.tally_words import pace
+from specdesk.hub.download.tally import FetchTally
+from specdesk.hub.download.tally_words import pace
 
 if TYPE_CHECKING:
-    from specdesk.hub.report import FetchPlan
+    from specdesk.hub.download.report import FetchPlan
 
 
 class BarReporter(SilentReporter):

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from specdesk.cli.progress import SilentReporter
-from specdesk.hub.tally_words import time_left_s
+from specdesk.hub.download.tally_words import time_left_s
 
 if TYPE_CHECKING:
-    from specdesk.hub.report import FetchPlan
+    from specdesk.hub.download.report import FetchPlan
 
 _EACH_S: Final = 1.0
 """Lines of progress come no more often than this."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.filesize import decimal
 
 if TYPE_CHECKING:
-    from specdesk.hub.report import FetchPlan
+    from specdesk.hub.download.report import FetchPlan
 
 
 def plan_lines(plan: FetchPlan) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specdesk.engine.client import BuildFacts, Gpu
-from specdesk.hub.inventory import Presence
+from specdesk.hub.here.inventory import Presence
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from specdesk.doctor.facts import Engine, Facts, Hub, PairFacts
 from specdesk.engine.client import ask_build, best_threads, install_command, most_threads, seen_gpus
 from specdesk.errors import EngineDiedError, EngineMissingError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.fit import free_memory
-from specdesk.hub.inventory import pair_state
+from specdesk.hub.here.fit import free_memory
+from specdesk.hub.here.inventory import pair_state
 from specdesk.hub.manifest import DEFAULT_ALIAS, Manifest
-from specdesk.hub.reach import reach_hub
+from specdesk.hub.sources.reach import reach_hub
 
 _HIDING: Final = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES")
 

@@ -12,7 +12,7 @@ from rich.filesize import decimal
 from specdesk.doctor.facts import Facts
 from specdesk.doctor.recommend import recommend
 from specdesk.engine.client import BUILD_OPTIONS, Gpu, Maker
-from specdesk.hub.inventory import Presence
+from specdesk.hub.here.inventory import Presence
 
 _BACKENDS: Final = {
     Maker.NVIDIA: ("CUDA", "Vulkan"),

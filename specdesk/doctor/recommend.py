@@ -8,8 +8,8 @@ from typing import Final
 from rich.filesize import decimal
 
 from specdesk.doctor.facts import Facts, PairFacts
-from specdesk.hub.fit import Fit, fit
-from specdesk.hub.inventory import Presence
+from specdesk.hub.here.fit import Fit, fit
+from specdesk.hub.here.inventory import Presence
 
 _BYTES_PER_CORE: Final = 25 * 10**8
 _MOST_BYTES: Final = 10**10

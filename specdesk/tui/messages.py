@@ -10,7 +10,7 @@ from specdesk.core.events import Event
 from specdesk.core.pairing import Verdict
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import EngineDiedError, SpecdeskError
-from specdesk.hub.local_models import LocalModel
+from specdesk.hub.here.local_models import LocalModel
 
 
 @dataclass

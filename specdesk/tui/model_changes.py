@@ -11,9 +11,9 @@ from textual.app import App
 from specdesk.engine.client import EngineInfo, StopFlag
 from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.chosen import Chosen, absent, remember
-from specdesk.hub.fit import free_memory
-from specdesk.hub.on_disk import pair_paths
+from specdesk.hub.here.chosen import Chosen, absent, remember
+from specdesk.hub.here.fit import free_memory
+from specdesk.hub.here.on_disk import pair_paths
 from specdesk.tui.engine_thread import EngineLike, Load
 from specdesk.tui.models.entries import Machine
 from specdesk.tui.models.menu import Menu

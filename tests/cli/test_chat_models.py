@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specdesk import paths
-from specdesk.hub.chosen import Chosen, remember, remembered
+from specdesk.hub.here.chosen import Chosen, remember, remembered
 from specdesk.hub.manifest import load_manifest
 from tests.cli.terminal import Start
 from tests.tiny.gguf_models import TinyPair

@@ -133,7 +133,7 @@ def test_a_hub_without_the_file_is_a_network_error(hub: HubServer) -> None:
 def test_importing_the_command_loads_nothing_slow() -> None:
     code = (
         "import sys\n"
-        "import specdesk.cli.download, specdesk.cli.progress, specdesk.hub.fetch, specdesk.hub.manifest\n"
+        "import specdesk.cli.download, specdesk.cli.progress, specdesk.hub.download.fetch, specdesk.hub.manifest\n"
         "print(sorted({'huggingface_hub', 'httpx2', 'textual', 'llama_cpp', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.hub.added import added_paths
 from specdesk.hub.artifacts import Artifact
-from specdesk.hub.file_types import FILE_TYPES
-from specdesk.hub.inventory import quantization_of
+from specdesk.hub.gguf.file_types import FILE_TYPES
+from specdesk.hub.here.added import added_paths
+from specdesk.hub.here.inventory import quantization_of
+from specdesk.hub.here.on_disk import file_path
 from specdesk.hub.manifest import load_manifest
-from specdesk.hub.on_disk import file_path
 from specdesk.paths import added_file, models_dir
 from tests.cli.shell import lines, specdesk
 from tests.tiny.gguf_stubs import write_stub

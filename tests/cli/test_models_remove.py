@@ -8,11 +8,11 @@ import pexpect
 import pytest
 from filelock import FileLock
 
-from specdesk.hub.added import add
 from specdesk.hub.artifacts import Artifact, Pair
+from specdesk.hub.here.added import add
+from specdesk.hub.here.on_disk import file_path
+from specdesk.hub.here.origin import Origin, keep_origin
 from specdesk.hub.manifest import load_manifest
-from specdesk.hub.on_disk import file_path
-from specdesk.hub.origin import Origin, keep_origin
 from specdesk.paths import models_dir
 from tests.cli.shell import COMMAND, TIMEOUT_S, lines
 from tests.cli.test_models import models, put

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 from specdesk.cli.main import build_app
 from specdesk.errors import UsageError
 from specdesk.hub import manifest
-from specdesk.hub.added import add
 from specdesk.hub.artifacts import Artifact
+from specdesk.hub.here.added import add
+from specdesk.hub.here.on_disk import file_path
+from specdesk.hub.here.origin import Origin, keep_origin
 from specdesk.hub.manifest import Manifest, load_manifest
-from specdesk.hub.on_disk import file_path
-from specdesk.hub.origin import Origin, keep_origin
 from specdesk.paths import models_dir
 from tests.cli.shell import COMMAND, TIMEOUT_S, lines
 from tests.cli.test_models import models, put

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.hub.origin import Origin, keep_origin
+from specdesk.hub.here.origin import Origin, keep_origin
 from specdesk.paths import models_dir
 from tests.cli.conftest import OPTIONS
 from tests.cli.shell import specdesk

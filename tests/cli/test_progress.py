@@ -12,7 +12,7 @@ from specdesk.cli.progress import LineReporter, SilentReporter, shell_reporter
 from specdesk.cli.progress_bars import BarReporter
 from specdesk.cli.progress_json import JsonReporter
 from specdesk.cli.progress_plan import plan_lines
-from specdesk.hub.report import FetchPlan
+from specdesk.hub.download.report import FetchPlan
 
 PLAN = FetchPlan(
     "toy-pair", ("a.gguf", "b.gguf"), 1_608_720_832, 2_300_000_000, ("MIT", "Other"), Path("somewhere"), 5_000_000_000

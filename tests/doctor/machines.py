@@ -7,7 +7,7 @@ from typing import Any
 
 from specdesk.doctor.facts import Engine, Facts, Hub, PairFacts
 from specdesk.engine.client import BuildFacts, Device, DeviceKind, Gpu, Maker
-from specdesk.hub.inventory import Presence
+from specdesk.hub.here.inventory import Presence
 
 GB = 10**9
 INSTALL = "CMAKE_ARGS={options} python -m pip install llama-cpp-python"

@@ -10,7 +10,7 @@ from specdesk.doctor.facts import Facts, Hub
 from specdesk.doctor.judge import Finding, Weight, findings
 from specdesk.doctor.recommend import recommend, room
 from specdesk.engine.client import DeviceKind, Gpu, Maker
-from specdesk.hub.inventory import Presence
+from specdesk.hub.here.inventory import Presence
 from tests.doctor.machines import GB, LAPTOP, LARGE, MIDDLE, NO_ENGINE, NVIDIA, SMALL, device, engine, machine
 
 

@@ -10,7 +10,7 @@ from gguf import TokenType
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.pairing import check_pair
 from specdesk.errors import ModelError
-from specdesk.hub.local_models import Library, verdict
+from specdesk.hub.here.local_models import Library, verdict
 from tests.engine.conftest import OpenLM, WriteModel
 from tests.tiny.gguf_models import BYTES, CHAT, DRAFT, RWKV, TARGET, TinyVocabulary
 

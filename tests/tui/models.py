@@ -16,11 +16,11 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.engine.client import StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.chosen import Chosen, of_pair
-from specdesk.hub.local_models import library_here
+from specdesk.hub.download.report import Reporter
+from specdesk.hub.here.chosen import Chosen, of_pair
+from specdesk.hub.here.local_models import library_here
+from specdesk.hub.here.on_disk import file_path
 from specdesk.hub.manifest import Manifest
-from specdesk.hub.on_disk import file_path
-from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp

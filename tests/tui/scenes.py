@@ -23,9 +23,9 @@ from specdesk.core.events import Alternative, Step
 from specdesk.engine.client import EngineInfo, ModelInfo
 from specdesk.errors import EngineDiedError, ModelError
 from specdesk.hub.artifacts import Artifact, ModelFile, Pair, Shape
-from specdesk.hub.chosen import of_pair
-from specdesk.hub.on_disk import file_path
-from specdesk.hub.report import Reporter
+from specdesk.hub.download.report import Reporter
+from specdesk.hub.here.chosen import of_pair
+from specdesk.hub.here.on_disk import file_path
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
 from specdesk.tui.state import State

@@ -16,12 +16,12 @@ from huggingface_hub import close_session, constants
 from specdesk import paths
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.chosen import of_pair, remembered
-from specdesk.hub.fetch import fetch_pair
-from specdesk.hub.hub_source import HubSource
+from specdesk.hub.download.fetch import fetch_pair
+from specdesk.hub.download.report import Reporter
+from specdesk.hub.here.chosen import of_pair, remembered
+from specdesk.hub.here.on_disk import file_path, has_pair
 from specdesk.hub.manifest import Manifest
-from specdesk.hub.on_disk import file_path, has_pair
-from specdesk.hub.report import Reporter
+from specdesk.hub.sources.hub import HubSource
 from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.models import offer

@@ -13,9 +13,9 @@ from textual.widgets import Input
 from specdesk import paths
 from specdesk.core.events import HistoryCut
 from specdesk.errors import EngineDiedError, ModelError
-from specdesk.hub.added import add
-from specdesk.hub.chosen import Chosen, of_pair, remembered
-from specdesk.hub.gguf_header import GgufHeader, read_header
+from specdesk.hub.gguf.header import GgufHeader, read_header
+from specdesk.hub.here.added import add
+from specdesk.hub.here.chosen import Chosen, of_pair, remembered
 from specdesk.hub.manifest import Manifest
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
@@ -305,7 +305,7 @@ async def test_many_models_some_damaged_do_not_delay_the_list(
         may_read.wait(PATIENCE_S)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.local_models.read_header", held)
+    monkeypatch.setattr("specdesk.hub.here.local_models.read_header", held)
     async with ModelsChat(store).run() as see:
         await see.until_state(State.READY)
         await see.press("ctrl+o")
@@ -332,7 +332,7 @@ async def test_the_list_is_there_before_the_disk_has_answered(
         may_read.wait(PATIENCE_S)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.local_models.read_header", slow)
+    monkeypatch.setattr("specdesk.hub.here.local_models.read_header", slow)
     async with ModelsChat(store).run() as see:
         await see.until_state(State.READY)
         await see.press("ctrl+o")
@@ -371,7 +371,7 @@ async def test_leaving_ends_the_search(store: ChatStore, folder: Path, monkeypat
         may_read.wait(PATIENCE_S)
         return read_header(path)
 
-    monkeypatch.setattr("specdesk.hub.local_models.read_header", slow)
+    monkeypatch.setattr("specdesk.hub.here.local_models.read_header", slow)
     async with ModelsChat(store).run() as see:
         await see.until_state(State.READY)
         await see.press("ctrl+o")

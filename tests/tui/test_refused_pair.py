@@ -11,7 +11,7 @@ from specdesk import paths
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
-from specdesk.hub.chosen import Chosen
+from specdesk.hub.here.chosen import Chosen
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.state import State

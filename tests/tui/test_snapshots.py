@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from specdesk.hub.tally import FetchTally
+from specdesk.hub.download.tally import FetchTally
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui import bookshelf, model_changes
 from specdesk.tui.models import offer

@@ -9,10 +9,10 @@ from rich.filesize import decimal
 
 from specdesk.core.pairing import Verdict, size_note
 from specdesk.hub.artifacts import Artifact, Pair
-from specdesk.hub.chosen import Chosen, of_pair
-from specdesk.hub.fit import Fit, fit
-from specdesk.hub.local_models import LocalModel
-from specdesk.hub.on_disk import has_pair, missing_files, missing_of_pair
+from specdesk.hub.here.chosen import Chosen, of_pair
+from specdesk.hub.here.fit import Fit, fit
+from specdesk.hub.here.local_models import LocalModel
+from specdesk.hub.here.on_disk import has_pair, missing_files, missing_of_pair
 from specdesk.memory import needed_bytes
 from specdesk.tui.file_names import with_tilde
 from specdesk.tui.models.fetch_words import memory

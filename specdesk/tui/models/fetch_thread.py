@@ -9,9 +9,9 @@ import textual.message
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import SpecdeskError
-from specdesk.hub.report import Reporter
+from specdesk.hub.download.report import Reporter
+from specdesk.hub.download.tally import FetchTally
 from specdesk.hub.stopping import Stop
-from specdesk.hub.tally import FetchTally
 from specdesk.tui.messages import FetchCrashed, FetchEnded
 
 

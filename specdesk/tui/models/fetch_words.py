@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.filesize import decimal
 
-from specdesk.hub.fit import fit
+from specdesk.hub.here.fit import fit
 from specdesk.tui.file_names import with_tilde
 from specdesk.tui.models.offer import Offer
 

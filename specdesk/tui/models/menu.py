@@ -10,8 +10,8 @@ from rich.filesize import decimal
 from specdesk.core.pairing import Verdict
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.chosen import Chosen
-from specdesk.hub.local_models import LocalModel
+from specdesk.hub.here.chosen import Chosen
+from specdesk.hub.here.local_models import LocalModel
 from specdesk.tui.models.entries import (
     Entry,
     Machine,

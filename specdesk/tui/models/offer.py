@@ -8,10 +8,10 @@ from pathlib import Path
 from specdesk import paths
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.fit import free_memory
-from specdesk.hub.landing import part_bytes
-from specdesk.hub.on_disk import file_path, is_present, missing_of_pair
-from specdesk.hub.room import Room, room_for
+from specdesk.hub.download.disk_room import Room, room_for
+from specdesk.hub.here.fit import free_memory
+from specdesk.hub.here.on_disk import file_path, is_present, missing_of_pair
+from specdesk.hub.here.parts import part_bytes
 
 
 @dataclass(frozen=True, slots=True)

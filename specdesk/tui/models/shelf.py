@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.chosen import Chosen
-from specdesk.hub.local_models import Library
+from specdesk.hub.download.report import Reporter
+from specdesk.hub.here.chosen import Chosen
+from specdesk.hub.here.local_models import Library
 from specdesk.hub.manifest import Manifest
-from specdesk.hub.report import Reporter
 from specdesk.hub.stopping import Stop
 from specdesk.tui.engine_thread import Load
 

@@ -15,10 +15,10 @@ from textual.screen import ModalScreen
 from textual.widgets import ProgressBar, Static
 
 from specdesk.errors import SpecdeskError, StorageError
-from specdesk.hub.report import Reporter
+from specdesk.hub.download.report import Reporter
+from specdesk.hub.download.tally import FetchProgress, FetchTally, FileProgress
+from specdesk.hub.download.tally_words import going
 from specdesk.hub.stopping import Stop
-from specdesk.hub.tally import FetchProgress, FetchTally, FileProgress
-from specdesk.hub.tally_words import going
 from specdesk.tokenview import visible
 from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP

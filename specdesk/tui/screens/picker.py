@@ -16,8 +16,8 @@ from textual.worker import get_current_worker
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import SpecdeskError
-from specdesk.hub.chosen import Chosen
-from specdesk.hub.local_models import Library, LocalModel, verdict
+from specdesk.hub.here.chosen import Chosen
+from specdesk.hub.here.local_models import Library, LocalModel, verdict
 from specdesk.tokenview import visible
 from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP

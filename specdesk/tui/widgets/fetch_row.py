@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ProgressBar, Static
 
-from specdesk.hub.tally import FileProgress
+from specdesk.hub.download.tally import FileProgress
 from specdesk.tokenview import visible
 from specdesk.tui.models.offer import OfferedFile
 

@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from specdesk.hub.fit import Fit
+from specdesk.hub.here.fit import Fit
 from specdesk.tokenview import visible
 from specdesk.tui.models.entries import Entry, Section
 

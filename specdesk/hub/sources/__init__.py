@@ -1,0 +1,1 @@
+"""Where files are had from: the hub, addresses, package registries. They deliver and put nothing away."""
