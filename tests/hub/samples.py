@@ -91,12 +91,14 @@ def dead_source(name: str) -> GivenSource:
     return GivenSource([], name, SourceError(f"{name} is down"))
 
 
-def build_wheel(directory: Path, name: str, version: str, members: dict[str, bytes]) -> Path:
+def build_wheel(
+    directory: Path, name: str, version: str, members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED
+) -> Path:
     """A wheel pip accepts; to import it is to end the process."""
     package = name.replace("-", "_")
     info = f"{package}-{version}.dist-info"
     path = directory / f"{package}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+    with zipfile.ZipFile(path, "w", compression) as wheel:
         wheel.writestr(f"{package}/__init__.py", "raise SystemExit('imported')\n")
         for member, content in members.items():
             wheel.writestr(f"{package}/{member}", content)
