@@ -9,7 +9,7 @@ from typing import Any
 
 from specdesk.errors import UsageError
 from specdesk.store.encoding import encoded, encoded_or_none, json_or_none, packed, undamaged, unpacked
-from specdesk.store.rows import appended, get_chat
+from specdesk.store.rows import appended, get_chat, get_tree, list_left_out
 from specdesk.store.values import Role, State
 
 
@@ -28,14 +28,16 @@ class NewMessage:
     settings: dict[str, Any] | None = None
     models: dict[str, Any] | None = None
     stats: dict[str, Any] | None = None
+    left_out: int | None = None
+    """A stamp."""
 
 
 def insert(db: sqlite3.Connection, message: NewMessage) -> int:
     """Put it behind its parent; returns its number."""
     db.execute(
         """
-        INSERT INTO messages (chat_id, parent_id, role, state, created, text, error, settings, models, stats)
-        VALUES (?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?)
+        INSERT INTO messages (chat_id, parent_id, role, state, created, text, error, settings, models, stats, left_out)
+        VALUES (?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?)
         """,
         (
             message.chat_id,
@@ -46,6 +48,7 @@ def insert(db: sqlite3.Connection, message: NewMessage) -> int:
             encoded(message.text),
             encoded_or_none(message.error),
             *(json_or_none(table) for table in (message.settings, message.models, message.stats)),
+            message.left_out,
         ),
     )
     return _new_row(db)
@@ -102,6 +105,16 @@ def place_of(db: sqlite3.Connection, message_id: int) -> tuple[int, Role]:
         raise UsageError(f"there is no message {message_id}", "its chat may have been purged meanwhile")
     with undamaged(f"message {message_id}"):
         return row["chat_id"], Role(row["role"])
+
+
+def switch_branch(db: sqlite3.Connection, chat_id: int, message_id: int) -> None:
+    """Show the branch through a message, and behind it the newest one each time that is not left out."""
+    tree = get_tree(db, chat_id)
+    with undamaged(f"chat {chat_id}"):
+        shown = [(step,) for step in tree.path_to(message_id)]
+    db.executemany("UPDATE messages SET left_out = NULL WHERE id = ? AND left_out IS NOT NULL", shown)
+    leaf = tree.newest_leaf(message_id, list_left_out(db, chat_id))
+    db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
 
 
 def append(db: sqlite3.Connection, answer_id: int, text: str, trace: Sequence[dict[str, Any]]) -> None:

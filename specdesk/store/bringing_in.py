@@ -27,6 +27,7 @@ def bring_in(db: sqlite3.Connection, chat: ReadChat) -> int:
                 settings=message.settings,
                 models=message.models,
                 stats=message.stats,
+                left_out=None if message.left_out is None else stamp(message.left_out),
             ),
         )
         append(db, kept, "", message.trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from specdesk.store.pens import Pens
 from specdesk.store.reading import read_chat
 from specdesk.store.search import search
 from specdesk.store.tree import Tree
-from specdesk.store.values import Chat, ChatMessage, Hit, LeftOut, Role, State
+from specdesk.store.values import Chat, ChatMessage, Hit, Role, State
 
 KEPT_DAYS: Final = 30
 """How long a deleted chat can be restored, at least."""
@@ -206,27 +206,26 @@ class ChatStore:
         self._pens.put_down(answer_id)
 
     def switch_branch(self, message_id: int) -> None:
-        """Show the branch through this message; behind it, the newest message each time."""
-        with self._database.writing() as db:
-            chat_id, _role = answers.place_of(db, message_id)
-            leaf = rows.get_tree(db, chat_id).newest_leaf(message_id)
-            db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
+        """Show the branch through this message; behind it, the newest message each time that is not left out.
 
-    def show(self, message_id: int, without: Container[int] = ()) -> None:
-        """Switch to a branch with this message, unless the visible one has it; behind it as `switch_branch` does.
-
-        Messages in `without` are not shown, nor what is behind them.
+        What was left out and is shown by that is left out no longer.
         """
         with self._database.writing() as db:
             chat_id, _role = answers.place_of(db, message_id)
-            if message_id not in rows.get_path(db, chat_id):
-                leaf = rows.get_tree(db, chat_id).newest_leaf(message_id, without)
-                db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (leaf, chat_id))
+            answers.switch_branch(db, chat_id, message_id)
 
-    def leave_out(self, message_id: int) -> LeftOut:
+    def show(self, message_id: int) -> None:
+        """Switch to a branch with this message as `switch_branch` does, unless the visible one has it."""
+        with self._database.writing() as db:
+            chat_id, _role = answers.place_of(db, message_id)
+            if message_id not in rows.get_path(db, chat_id):
+                answers.switch_branch(db, chat_id, message_id)
+
+    def leave_out(self, message_id: int) -> int:
         """End the conversation before a question, or before the one that an answer is to.
 
-        What is left out stays as a branch: `show` with its end shows it again.
+        What is left out is kept: `show` with what is returned, the message that the conversation ended with, shows it
+        again, and until then no branch leads to it.
         Raises UsageError for a message that is not in the visible branch.
         """
         with self._database.writing() as db:
@@ -236,7 +235,8 @@ class ChatStore:
                 raise UsageError(f"message {message_id} is not in the conversation")
             n_kept = path.index(message_id) - (role is Role.ASSISTANT)
             db.execute("UPDATE chats SET leaf = ? WHERE id = ?", (path[n_kept - 1] if n_kept else None, chat_id))
-        return LeftOut(path[n_kept], path[-1])
+            db.execute("UPDATE messages SET left_out = ? WHERE id = ?", (self._now(), path[n_kept]))
+        return path[-1]
 
     def search(self, query: str, limit: int = 50) -> list[Hit]:
         """Where titles and messages of all branches hold this text, whatever its case; nothing in it is syntax.

@@ -8,8 +8,8 @@ from typing import Any, Final
 from specdesk.store.values import Chat, ChatMessage
 
 FORMAT: Final = "specdesk chat"
-VERSION: Final = 1
-"""Raised when a key is added, or comes to mean something else."""
+VERSION: Final = 2
+"""Raised when a key is added, or comes to mean something else. What 1 lacks is `left_out`."""
 
 
 def document_of(
@@ -37,6 +37,7 @@ def document_of(
                 "settings": message.settings,
                 "models": message.models,
                 "stats": message.stats,
+                "left_out": None if message.left_out is None else message.left_out.isoformat(),
                 "trace": list(traces.get(message.id, ())),
             }
             for message in messages

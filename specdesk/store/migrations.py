@@ -114,6 +114,8 @@ MIGRATIONS: Final = (
             "CREATE INDEX traces_by_message ON traces (message_id)",
         ),
     ),
+    # When a question was deleted from its conversation, with what is behind it.
+    Migration("messages left out", ("ALTER TABLE messages ADD COLUMN left_out INTEGER",)),
 )
 
 

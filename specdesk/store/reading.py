@@ -39,6 +39,7 @@ class ReadMessage:
     models: dict[str, Any] | None
     stats: dict[str, Any] | None
     trace: tuple[dict[str, Any], ...]
+    left_out: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,15 @@ def read_chat(data: bytes) -> ReadChat:
         raise UsageError(f"not JSON: {error}") from error
     if root.take("format", str) != FORMAT:
         raise root.error(f'format must be "{FORMAT}"', "import reads what export --format json wrote")
-    if (version := root.take("version", int)) != VERSION:
-        raise root.error(f"version must be {VERSION}, not {version}", "a newer specdesk may know it")
+    if not 1 <= (version := root.take("version", int)) <= VERSION:
+        raise root.error(f"version must be 1 to {VERSION}, not {version}", "a newer specdesk may know it")
     chat = ReadChat(
         title=root.take("title", str),
         system=root.take_or_none("system", str),
         created=_time(root, "created"),
         updated=_time(root, "updated"),
         leaf=root.take_or_none("leaf", int),
-        messages=tuple(_message(item) for item in root.objects("messages")),
+        messages=tuple(_message(item, version) for item in root.objects("messages")),
     )
     root.end()
     _check_turns(chat.messages)
@@ -79,7 +80,7 @@ def read_chat(data: bytes) -> ReadChat:
     return chat
 
 
-def _message(item: StrictObject) -> ReadMessage:
+def _message(item: StrictObject, version: int) -> ReadMessage:
     role, state = _one_of(item, "role", Role), _one_of(item, "state", State)
     if role is Role.USER and state is not State.COMPLETE:
         raise item.error(f"state must be complete in a message of the user, not {state}")
@@ -96,7 +97,10 @@ def _message(item: StrictObject) -> ReadMessage:
         models=_table(item, "models"),
         stats=_table(item, "stats"),
         trace=tuple(_trace(item)),
+        left_out=_time_or_none(item, "left_out") if version > 1 else None,
     )
+    if role is Role.ASSISTANT and message.left_out is not None:
+        raise item.error("left_out must be null in an answer: a question is left out with its answers")
     item.end()
     return message
 
@@ -127,7 +131,15 @@ def _check_leaf(chat: ReadChat) -> None:
 
 
 def _time(item: StrictObject, key: str) -> datetime:
-    text = item.take(key, str)
+    return _as_time(item, key, item.take(key, str))
+
+
+def _time_or_none(item: StrictObject, key: str) -> datetime | None:
+    text = item.take_or_none(key, str)
+    return None if text is None else _as_time(item, key, text)
+
+
+def _as_time(item: StrictObject, key: str, text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
         if time.tzinfo is not None and _FIRST <= time.astimezone(UTC) <= _LAST:

@@ -57,7 +57,8 @@ def list_messages(db: sqlite3.Connection, chat_id: int, abandoned: Set[int]) -> 
     rows = db.execute("SELECT * FROM messages WHERE chat_id = ? ORDER BY id", (chat_id,)).fetchall()
     with undamaged(f"chat {chat_id}"):
         tree = Tree((row["id"], row["parent_id"]) for row in rows)
-    return [_message_of(db, row, tree.siblings(row["id"]), abandoned) for row in rows]
+    left_out = {row["id"] for row in rows if row["left_out"] is not None}
+    return [_message_of(db, row, tree.siblings(row["id"], left_out), abandoned) for row in rows]
 
 
 def list_questions(db: sqlite3.Connection, limit: int) -> list[str]:
@@ -77,6 +78,12 @@ def get_tree(db: sqlite3.Connection, chat_id: int) -> Tree:
     rows = db.execute("SELECT id, parent_id FROM messages WHERE chat_id = ? ORDER BY id", (chat_id,))
     with undamaged(f"chat {chat_id}"):
         return Tree((row["id"], row["parent_id"]) for row in rows)
+
+
+def list_left_out(db: sqlite3.Connection, chat_id: int) -> set[int]:
+    """The questions that were deleted from a chat."""
+    rows = db.execute("SELECT id FROM messages WHERE chat_id = ? AND left_out IS NOT NULL", (chat_id,))
+    return {row["id"] for row in rows}
 
 
 def get_path(db: sqlite3.Connection, chat_id: int) -> tuple[int, ...]:
@@ -111,5 +118,6 @@ def _message_of(
             table_of(row["settings"]),
             table_of(row["models"]),
             table_of(row["stats"]),
+            time_or_none(row["left_out"]),
             siblings,
         )

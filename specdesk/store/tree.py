@@ -18,9 +18,10 @@ class Tree:
             self._parents[message] = parent
             self._children.setdefault(parent, []).append(message)
 
-    def siblings(self, message: int) -> tuple[int, ...]:
-        """The message and those beside it, the oldest first."""
-        return tuple(self._children[self._parents[message]])
+    def siblings(self, message: int, without: Container[int] = ()) -> tuple[int, ...]:
+        """The message and those beside it, but for some, the oldest first."""
+        beside = self._children[self._parents[message]]
+        return tuple(other for other in beside if other == message or other not in without)
 
     def path_to(self, message: int | None) -> tuple[int, ...]:
         """From the first message to this one. Raises ValueError if it is none of this chat."""

@@ -65,23 +65,15 @@ class ChatMessage:
     models: dict[str, Any] | None
     stats: dict[str, Any] | None
     """None too while it is written."""
+    left_out: datetime | None
+    """When a question was deleted from the conversation, with all that follows it; None if it was not."""
     siblings: tuple[int, ...]
-    """All messages that follow the same one, this one included, the oldest first."""
+    """This message and those that follow the same one and are not left out, the oldest first."""
 
     @property
     def sibling_index(self) -> int:
         """Its place among its siblings, from 0."""
         return self.siblings.index(self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """What was taken out of a conversation: numbers of messages."""
-
-    first: int
-    """A question."""
-    end: int
-    """What the conversation ended with."""
 
 
 @dataclass(frozen=True, slots=True)

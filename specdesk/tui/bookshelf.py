@@ -10,7 +10,7 @@ from typing import Protocol
 
 from specdesk.errors import UsageError
 from specdesk.store.chat_store import ChatStore
-from specdesk.store.values import ChatMessage, Hit, LeftOut
+from specdesk.store.values import ChatMessage, Hit
 from specdesk.tui.attempts import Tells, done, result_of
 from specdesk.tui.widgets.chats import Chats, Entry
 
@@ -35,8 +35,6 @@ class Bookshelf:
         self._store = store
         self._current: int | None = None
         self._deleted: list[_Deleted] = []
-        self._left_out: list[int] = []
-        """Questions that were deleted: what comes back does not bring back what was deleted before it."""
 
     def lay(self, chats: Chats) -> None:
         """Where they are listed."""
@@ -89,15 +87,14 @@ class Bookshelf:
     def leave_out(self, message: ChatMessage) -> bool:
         """Take a question and its answer, with all behind them, out of a chat; whether that was done."""
 
-        def leave_out() -> tuple[str, LeftOut]:
+        def leave_out() -> tuple[str, int]:
             return self._store.chat(message.chat_id).title, self._store.leave_out(message.id)
 
         found = result_of(leave_out, self._owner)
         if found is None:
             return False
-        title, left_out = found
-        self._left_out.append(left_out.first)
-        back = partial(self._store.show, left_out.end, self._left_out)
+        title, end = found
+        back = partial(self._store.show, end)
         self._keep(_Deleted(f"what was deleted from “{title}” is back", back, message.chat_id))
         self._owner.say("deleted, with what followed · F9 brings it back")
         return True

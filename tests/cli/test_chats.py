@@ -261,7 +261,7 @@ def test_export_where_nothing_can_be_written(three: None, tmp_path: Path) -> Non
     [
         (b"# Tides\n", "not JSON: Expecting value"),
         (b"[]", "must be an object, not a list"),
-        (b'{"format": "specdesk chat", "version": 9}', "version must be 1, not 9"),
+        (b'{"format": "specdesk chat", "version": 9}', "version must be 1 to 2, not 9"),
     ],
 )
 def test_a_file_that_is_no_chat(three: None, tmp_path: Path, content: bytes, said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from specdesk.errors import UsageError
 from specdesk.paths import chats_file
 from specdesk.store.chat_store import ChatStore
-from specdesk.store.values import ChatMessage, LeftOut, Role, State
+from specdesk.store.values import ChatMessage, Role, State
 from tests.store.samples import MODELS, ODD_TEXTS, SETTINGS, Clock, answered, ask, check_index, texts
 
 
@@ -39,6 +39,7 @@ def test_a_chat_is_there_again(file: Path, clock: Clock) -> None:
         settings=None,
         models=None,
         stats=None,
+        left_out=None,
         siblings=(question,),
     )
     assert begun < asked.created < said.created < ended
@@ -120,17 +121,19 @@ def test_switching_to_a_question_goes_on_with_what_is_newest(store: ChatStore) -
     assert texts(store, chat) == ["q", "new", "new too", "newest"]
 
 
-def test_what_is_left_out_stays_as_a_branch(store: ChatStore) -> None:
+def test_what_is_left_out_can_be_shown_again(store: ChatStore) -> None:
     chat = store.create_chat("t").id
     first, answer = ask(store, chat, None, "q1", "a1")
     second, last = ask(store, chat, answer, "q2", "a2")
     for message in (second, last):
-        assert store.leave_out(message) == LeftOut(second, last)
+        assert store.leave_out(message) == last
         assert texts(store, chat) == ["q1", "a1"]
+        assert [message.left_out is not None for message in store.messages(chat)] == [False, False, True, False]
         store.switch_branch(last)
         assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
+        assert [message.left_out for message in store.messages(chat)] == [None] * 4
     for message in (first, answer):
-        assert store.leave_out(message) == LeftOut(first, last)
+        assert store.leave_out(message) == last
         assert texts(store, chat) == []
         store.switch_branch(last)
     other, _ = ask(store, chat, answer, "q3", "a3")
@@ -140,24 +143,54 @@ def test_what_is_left_out_stays_as_a_branch(store: ChatStore) -> None:
     assert len(store.messages(chat)) == 6
 
 
+def test_no_branch_leads_to_what_is_left_out(store: ChatStore) -> None:
+    """Bug: going to another branch and back brought deleted messages into sight."""
+    chat = store.create_chat("t").id
+    first, answer = ask(store, chat, None, "q1", "a1")
+    second, last = ask(store, chat, answer, "q2", "a2")
+    ask(store, chat, last, "q3", "a3")
+    store.leave_out(second)
+    other, _ = ask(store, chat, None, "other", "o")
+    assert store.conversation(chat)[0].siblings == (first, other)
+    store.switch_branch(first)
+    assert texts(store, chat) == ["q1", "a1"]
+    beside, _ = ask(store, chat, answer, "q4", "a4")
+    assert store.conversation(chat)[2].siblings == (beside,)
+    assert {message.id: message.siblings for message in store.messages(chat)}[second] == (second, beside)
+
+
+def test_what_comes_back_leaves_what_was_deleted_before_it(store: ChatStore) -> None:
+    chat = store.create_chat("t").id
+    first, answer = ask(store, chat, None, "q1", "a1")
+    second, last = ask(store, chat, answer, "q2", "a2")
+    ends = [store.leave_out(second), store.leave_out(first)]
+    assert ends == [last, answer]
+    store.show(ends.pop())
+    assert texts(store, chat) == ["q1", "a1"]
+    store.show(ends.pop())
+    assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
+    store.leave_out(second)
+    store.leave_out(first)
+    store.show(last)  # as from the search: all that leads there is shown
+    assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
+
+
 def test_a_message_is_shown_in_a_branch_that_has_it(store: ChatStore) -> None:
     chat = store.create_chat("t").id
     first, answer = ask(store, chat, None, "q1", "a1")
     second, middle = ask(store, chat, answer, "q2", "a2")
-    ask(store, chat, middle, "q3", "a3")
+    third, _ = ask(store, chat, middle, "q3", "a3")
     store.show(first)
     assert texts(store, chat) == ["q1", "a1", "q2", "a2", "q3", "a3"]
     ask(store, chat, None, "other", "o")
-    store.show(second, without=[middle])
-    assert texts(store, chat) == ["q1", "a1", "q2"]
-    store.show(answer)  # it is shown
-    assert texts(store, chat) == ["q1", "a1", "q2"]
-    ask(store, chat, answer, "q4", "a4")
     store.show(second)
     assert texts(store, chat) == ["q1", "a1", "q2", "a2", "q3", "a3"]
-    store.leave_out(first)
-    store.show(answer, without=[second])
-    assert texts(store, chat) == ["q1", "a1", "q4", "a4"]
+    store.leave_out(third)
+    store.show(answer)  # it is shown
+    assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
+    ask(store, chat, answer, "q4", "a4")
+    store.show(second)
+    assert texts(store, chat) == ["q1", "a1", "q2", "a2"]
 
 
 def test_questions_and_answers_take_turns(store: ChatStore) -> None:

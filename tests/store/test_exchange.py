@@ -110,6 +110,30 @@ def test_a_chat_that_messages_were_deleted_from(store: ChatStore) -> None:
         assert (texts(store, again), len(store.messages(again))) == (left, 4)
 
 
+def test_what_was_deleted_stays_out_of_sight_where_it_is_imported(store: ChatStore) -> None:
+    chat = store.create_chat("t").id
+    _first, answer = ask(store, chat, None, "q1", "a1")
+    second, _ = ask(store, chat, answer, "q2", "a2")
+    store.leave_out(second)
+    again = store.import_chat(as_bytes(store.export(chat))).id
+    (copied, _, left_out, _) = store.messages(again)
+    assert left_out.left_out is not None
+    store.add_question(again, None, "other")
+    store.switch_branch(copied.id)
+    assert texts(store, again) == ["q1", "a1"]
+
+
+def test_what_an_older_specdesk_exported(store: ChatStore, clock: Clock) -> None:
+    document = store.export(full_chat(store, clock))
+    older = document | {
+        "version": 1,
+        "messages": [
+            {key: value for key, value in message.items() if key != "left_out"} for message in document["messages"]
+        ],
+    }
+    assert store.export(store.import_chat(as_bytes(older)).id) == document
+
+
 def test_importing_twice_makes_two_chats(store: ChatStore, clock: Clock) -> None:
     document = as_bytes(store.export(full_chat(store, clock)))
     ids = {store.import_chat(document).id for _ in range(2)}
@@ -163,7 +187,8 @@ def without(key: str, place: str = "") -> Callable[[Any], None]:
     ("spoil", "said"),
     [
         (change("format", "other"), 'format must be "specdesk chat" (import reads what export --format json wrote)'),
-        (change("version", 2), "version must be 1, not 2 (a newer specdesk may know it)"),
+        (change("version", 3), "version must be 1 to 2, not 3 (a newer specdesk may know it)"),
+        (change("version", 0), "version must be 1 to 2, not 0 (a newer specdesk may know it)"),
         (change("version", True), "version must be a whole number, not True"),
         (change("title", None), "title must be text, not null"),
         (change("system", ["x"]), "system must be text, not a list"),

@@ -12,6 +12,7 @@ from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage
 from specdesk.tui.state import State
 from specdesk.tui.widgets.chats import Chats
+from specdesk.tui.widgets.turn import Act
 from tests.tui.driver import Chat, Driver
 from tests.tui.scripted import END, step
 
@@ -71,30 +72,31 @@ async def test_what_was_said_since_is_not_lost_by_an_undo(make_chat: Make, store
         await on_turn(see, 2, "delete")
         await until_shown(see, "one", "1")
         await say(see, "other", "0")
-        await on_turn(see, 2, "left_square_bracket")
+        await in_list(see, "u")
         await until_shown(see, *SAID[:4])
-        await say(see, *SAID[4:])
-        await in_list(see, "u")  # it is there
-        await until_shown(see, *SAID)
         await on_turn(see, 2, "right_square_bracket")
         await until_shown(see, "one", "1", "other", "0")
     (kept,) = store.chats()
-    assert len(store.messages(kept.id)) == 8
+    assert len(store.messages(kept.id)) == 6
 
 
-async def test_what_is_brought_back_has_what_was_said_behind_it_since(make_chat: Make) -> None:
+async def test_what_was_deleted_is_no_branch(make_chat: Make, store: ChatStore) -> None:
+    """Bug: the keys that go through branches led back to it."""
     async with make_chat().run() as see:
         await say(see, *SAID[:4])
         await on_turn(see, 2, "delete")
         await until_shown(see, "one", "1")
         await say(see, "other", "0")
-        await on_turn(see, 2, "left_square_bracket")
-        await until_shown(see, *SAID[:4])
-        await say(see, *SAID[4:])
-        await on_turn(see, 2, "right_square_bracket")
+        assert not see.transcript.turns[2].can(Act.OLDER)
+        await on_turn(see, 0, "e")
+        await until_said(see, "editing")
+        see.prompt.clear()
+        await say(see, "instead", "2")
+        await until_shown(see, "instead", "2")
+        await on_turn(see, 0, "left_square_bracket")
         await until_shown(see, "one", "1", "other", "0")
-        await in_list(see, "u")
-        await until_shown(see, *SAID)
+    (kept,) = store.chats()
+    assert [message.left_out is None for message in store.messages(kept.id)].count(False) == 1
 
 
 async def test_nothing_comes_back_into_a_chat_that_answers(make_chat: Make, store: ChatStore) -> None:
