@@ -19,12 +19,12 @@ from specdesk.errors import SpecdeskError
 from specdesk.paths import chats_file, home, models_dir, preferences_file
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import visible
+from specdesk.tui.chat.screen import ChatScreen
 from specdesk.tui.engine_thread import EngineThread, Load
 from specdesk.tui.keys import HELP, MODELS, sections
 from specdesk.tui.messages import EngineLoaded, EngineNotice, LoadFailed
 from specdesk.tui.model_changes import ModelChanges
 from specdesk.tui.models.shelf import ModelShelf
-from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.screens.help import HelpScreen
 from specdesk.tui.setup import Setup

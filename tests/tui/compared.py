@@ -9,8 +9,8 @@ from textual.widgets import Digits, Static
 
 from specdesk.core.events import AnswerToken, Event, Step
 from specdesk.tokenview import Kind, styles
+from specdesk.tui.chat.screen import ChatScreen
 from specdesk.tui.comparing.comparison import Way
-from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.widgets.half_view import HalfView
 from tests.tui.driver import Driver, _look

@@ -18,12 +18,12 @@ from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind, styles
 from specdesk.tui.app import ChatApp
+from specdesk.tui.chat.screen import ChatScreen
+from specdesk.tui.chat.state import State
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.engine_thread import Load
 from specdesk.tui.preferences.keeper import Keeper
-from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.setup import Setup
-from specdesk.tui.state import State
 from specdesk.tui.view import View
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.prompt import Prompt

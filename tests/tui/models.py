@@ -24,12 +24,12 @@ from specdesk.hub.manifest import Manifest
 from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
 from specdesk.tui.app import ChatApp
+from specdesk.tui.chat.screen import ChatScreen
+from specdesk.tui.chat.state import State
 from specdesk.tui.engine_thread import Load
 from specdesk.tui.models.shelf import ModelShelf
 from specdesk.tui.preferences.keeper import Keeper
-from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.setup import Setup
-from specdesk.tui.state import State
 from specdesk.tui.widgets.model_list import ModelList
 from specdesk.tui.widgets.prompt import Prompt
 from tests.hub.samples import CONTENT, artifact_of

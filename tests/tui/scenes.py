@@ -28,7 +28,7 @@ from specdesk.hub.here.chosen import of_pair
 from specdesk.hub.here.on_disk import file_path
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.view import View
 from specdesk.tui.widgets.chats import Chats
 from tests.tiny.gguf_stubs import write_stub

@@ -14,8 +14,8 @@ from specdesk.core.tally import MIN_TOKENS
 from specdesk.engine.client import EngineInfo
 from specdesk.errors import GenerationError
 from specdesk.tokenview import STYLES, Kind
+from specdesk.tui.chat.state import State
 from specdesk.tui.figures import UNKNOWN
-from specdesk.tui.state import State
 from specdesk.tui.widgets.turns import UserTurn
 from tests.tui.driver import Chat
 from tests.tui.scripted import OPTIONS, TARGET, ScriptedEngine, step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specdesk.errors import SpecdeskError, StorageError
-from specdesk.tui.attempts import done, result_of
+from specdesk.tui.chat.attempts import done, result_of
 
 
 class Owner:

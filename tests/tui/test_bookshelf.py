@@ -10,7 +10,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui.bookshelf import _when
+from specdesk.tui.chat.bookshelf import _when
 from specdesk.tui.widgets.chats import Chats
 from tests.tui.driver import Chat
 

@@ -10,8 +10,8 @@ from specdesk.core.events import HistoryCut, PromptRead
 from specdesk.engine.client import Message
 from specdesk.errors import ModelError
 from specdesk.store.chat_store import ChatStore
+from specdesk.tui.chat.state import State
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.state import State
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.turns import Notice
 from tests.tui.driver import Chat

@@ -10,10 +10,10 @@ import pytest
 from specdesk.errors import EngineDiedError, GenerationError, StorageError, UsageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
+from specdesk.tui.chat.state import State
 from specdesk.tui.comparing.comparison import Way
 from specdesk.tui.figures import UNKNOWN
 from specdesk.tui.screens.compare import CompareScreen
-from specdesk.tui.state import State
 from tests.tui.compared import WORDS, Compared, both, drafted, plain, texts, told
 from tests.tui.driver import Chat
 from tests.tui.scripted import OPTIONS, prompt_read, step

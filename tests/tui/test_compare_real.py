@@ -11,10 +11,10 @@ from specdesk.core.sampling import Sampling
 from specdesk.engine.client import Engine, StopFlag
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
+from specdesk.tui.chat.state import State
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.comparing.comparison import Way
 from specdesk.tui.screens.compare import CompareScreen
-from specdesk.tui.state import State
 from tests.tiny.gguf_models import TinyPair
 from tests.tui.compared import Compared
 from tests.tui.driver import chat_over

@@ -10,7 +10,7 @@ from textual.widgets import Input, OptionList
 from specdesk.errors import StorageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.turn import Act
 from tests.tui.driver import Chat, Driver

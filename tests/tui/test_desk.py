@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from textual.widgets import OptionList
 
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.view import View
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.turn import Act

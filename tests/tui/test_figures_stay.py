@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Static
 
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.speed import SpeedPanel
 from specdesk.tui.widgets.turn import Turn

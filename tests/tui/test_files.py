@@ -13,10 +13,10 @@ from textual.widgets import Input, OptionList, Static
 
 from specdesk.errors import StorageError
 from specdesk.store.chat_store import ChatStore
+from specdesk.tui.chat.screen import ChatScreen
+from specdesk.tui.chat.state import State
 from specdesk.tui.file_names import with_tilde
-from specdesk.tui.screens.chat import ChatScreen
 from specdesk.tui.screens.file_entry import FileEntry
-from specdesk.tui.state import State
 from tests.store.samples import ODD_TEXTS
 from tests.tui.compared import told
 from tests.tui.driver import Chat, Driver

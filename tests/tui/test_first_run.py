@@ -24,10 +24,10 @@ from specdesk.hub.manifest import Manifest
 from specdesk.hub.sources.hub import HubSource
 from specdesk.hub.stopping import Stop
 from specdesk.store.chat_store import ChatStore
+from specdesk.tui.chat.state import State
 from specdesk.tui.models import offer
 from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
 from specdesk.tui.screens.settings import SettingsScreen
-from specdesk.tui.state import State
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.model_list import ModelList
 from specdesk.tui.widgets.setting_rows import SettingRow

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from specdesk.errors import ModelError
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.view import View
 from tests.tui.driver import Chat, Driver
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdesk.tui.interrupt import SAID, InterruptKey, Meaning
+from specdesk.tui.chat.interrupt import SAID, InterruptKey, Meaning
 
 
 def press(

@@ -14,8 +14,9 @@ from specdesk.errors import GenerationError, StorageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
 from specdesk.tokenview import Kind
-from specdesk.tui import answering, conversation
-from specdesk.tui.state import State
+from specdesk.tui import conversation
+from specdesk.tui.chat import answering
+from specdesk.tui.chat.state import State
 from specdesk.tui.view import View
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.chats import Chats

@@ -10,7 +10,7 @@ import pytest
 from specdesk.cli.chat import chat as chat_command
 from specdesk.engine.client import Message
 from specdesk.errors import EngineDiedError, GenerationError, ModelError, UsageError
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.widgets.turns import Failure
 from tests.tui.driver import Chat
 from tests.tui.scripted import step

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 
 from specdesk.core.events import Step
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.view import View
 from tests.tui.driver import Chat
 from tests.tui.scripted import END, step

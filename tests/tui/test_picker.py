@@ -19,10 +19,10 @@ from specdesk.hub.here.chosen import Chosen, of_pair, remembered
 from specdesk.hub.manifest import Manifest
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
+from specdesk.tui.chat.state import State
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.screens.fetch import FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
-from specdesk.tui.state import State
 from specdesk.tui.widgets.prompt import Prompt
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 from tests.tui.models import OTHER, SMALL, ModelsChat, Seen, put

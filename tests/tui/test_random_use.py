@@ -12,7 +12,7 @@ import pytest
 from specdesk.errors import GenerationError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.widgets.prompt import Prompt
 from tests.tui.driver import Chat
 from tests.tui.models import OTHER, SMALL, ModelsChat, put

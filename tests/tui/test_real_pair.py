@@ -20,8 +20,8 @@ from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Kind
+from specdesk.tui.chat.state import State
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.state import State
 from specdesk.tui.view import View
 from tests.cli.shell import specdesk
 from tests.tiny.gguf_models import TinyPair

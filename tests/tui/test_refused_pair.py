@@ -14,7 +14,7 @@ from specdesk.errors import ModelError
 from specdesk.hub.here.chosen import Chosen
 from specdesk.settings import EngineSettings
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.widgets.chats import Chats
 from tests.store.samples import ask
 from tests.tiny.gguf_models import BYTES, DRAFT, TARGET, write

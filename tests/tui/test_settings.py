@@ -17,11 +17,11 @@ from specdesk.engine.client import Message
 from specdesk.errors import ModelError
 from specdesk.paths import preferences_file
 from specdesk.settings import DEFAULT_N_CTX
+from specdesk.tui.chat.state import State
 from specdesk.tui.preferences.catalogue import DEFAULTS
 from specdesk.tui.preferences.keeper import Keeper
 from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.setup import Setup
-from specdesk.tui.state import State
 from specdesk.tui.view import View
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.chats import Chats

@@ -16,7 +16,8 @@ from rich.console import Console
 
 from specdesk.hub.download.tally import FetchTally
 from specdesk.store.chat_store import ChatStore
-from specdesk.tui import bookshelf, model_changes
+from specdesk.tui import model_changes
+from specdesk.tui.chat import bookshelf
 from specdesk.tui.models import offer
 from specdesk.tui.screens import fetch
 from specdesk.tui.widgets import headroom

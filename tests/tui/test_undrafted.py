@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from specdesk.tokenview import Kind
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from tests.tui.driver import Chat, Driver
 from tests.tui.scripted import END, OPTIONS, prompt_read, step
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from specdesk.core.events import AnswerToken, Delta, DraftedToken, Finished, Outcome, Source, Step, StopReason
-from specdesk.tui.state import State
+from specdesk.tui.chat.state import State
 from specdesk.tui.view import View
 from tests.tui.driver import Chat, Driver
 from tests.tui.samples import CHARACTERS

@@ -16,14 +16,14 @@ from specdesk.records import step_of
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.encoding import undamaged
 from specdesk.store.values import ChatMessage, Role
-from specdesk.tui.answering import Answering
-from specdesk.tui.attempts import ShowsErrors, done, result_of
+from specdesk.tui.chat.answering import Answering
+from specdesk.tui.chat.attempts import ShowsErrors, done, result_of
+from specdesk.tui.chat.showing import Showing
 from specdesk.tui.chat_options import ChatOptions
 from specdesk.tui.conversation import Conversation, Question
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.figures import Figures
 from specdesk.tui.setup import Setup
-from specdesk.tui.showing import Showing
 from specdesk.tui.widgets.answer import AnswerTurn
 from specdesk.tui.widgets.transcript import Transcript
 from specdesk.tui.widgets.turn import Turn

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from textual.screen import Screen
 
 from specdesk.engine.client import EngineInfo
-from specdesk.tui.attempts import Tells, done
+from specdesk.tui.chat.attempts import Tells, done
+from specdesk.tui.chat.desk import Desk
+from specdesk.tui.chat.showing import Showing
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.desk import Desk
 from specdesk.tui.preferences.catalogue import Values
 from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.setup import Setup
-from specdesk.tui.showing import Showing
 from specdesk.wording import notes
 
 

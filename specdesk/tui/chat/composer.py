@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from specdesk.tui.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
-from specdesk.tui.state import LATER, REASONS, State
+from specdesk.tui.chat.interrupt import QUIT_WITHIN_S, SAID, InterruptKey, Meaning
+from specdesk.tui.chat.state import LATER, REASONS, State
 from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.turn import Turn
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from specdesk.tui.attempts import Tells
-from specdesk.tui.bookshelf import Bookshelf
-from specdesk.tui.composer import Composer
-from specdesk.tui.desk import Desk
-from specdesk.tui.state import REASONS, State
+from specdesk.tui.chat.attempts import Tells
+from specdesk.tui.chat.bookshelf import Bookshelf
+from specdesk.tui.chat.composer import Composer
+from specdesk.tui.chat.desk import Desk
+from specdesk.tui.chat.state import REASONS, State
 
 
 class Owner(Tells, Protocol):

@@ -12,11 +12,11 @@ from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.exchange import Imported
 from specdesk.store.values import Chat
-from specdesk.tui.attempts import Tells, result_of
+from specdesk.tui.chat.attempts import Tells, result_of
+from specdesk.tui.chat.desk import Desk
+from specdesk.tui.chat.files import export_chat, import_chat, save_text
 from specdesk.tui.comparing.subject import Subject, subject_of
-from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread
-from specdesk.tui.files import export_chat, import_chat, save_text
 from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.setup import Setup
 from specdesk.tui.widgets.answer import AnswerTurn

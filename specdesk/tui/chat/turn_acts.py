@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from specdesk.tui.attempts import Tells
-from specdesk.tui.bookshelf import Bookshelf
-from specdesk.tui.chat_acts import ChatActs
-from specdesk.tui.composer import Composer
-from specdesk.tui.desk import Desk
+from specdesk.tui.chat.attempts import Tells
+from specdesk.tui.chat.bookshelf import Bookshelf
+from specdesk.tui.chat.chat_acts import ChatActs
+from specdesk.tui.chat.composer import Composer
+from specdesk.tui.chat.desk import Desk
+from specdesk.tui.chat.state import REASONS
 from specdesk.tui.markdown.code_blocks import code_blocks
-from specdesk.tui.state import REASONS
 from specdesk.tui.widgets.turn import Act, Turn
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from specdesk.errors import UsageError
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import ChatMessage, Hit
-from specdesk.tui.attempts import Tells, done, result_of
+from specdesk.tui.chat.attempts import Tells, done, result_of
 from specdesk.tui.widgets.chats import Chats, Entry
 
 _RECALLED = 200

@@ -16,16 +16,19 @@ from specdesk.engine.client import EngineInfo
 from specdesk.errors import SpecdeskError
 from specdesk.store.chat_store import ChatStore
 from specdesk.tokenview import Span, visible
-from specdesk.tui.adjusting import Adjusting
-from specdesk.tui.bookshelf import Bookshelf
-from specdesk.tui.chat_acts import ChatActs
+from specdesk.tui.chat.adjusting import Adjusting
+from specdesk.tui.chat.bookshelf import Bookshelf
+from specdesk.tui.chat.chat_acts import ChatActs
+from specdesk.tui.chat.composer import Composer
+from specdesk.tui.chat.desk import Desk
+from specdesk.tui.chat.excursions import Excursions
+from specdesk.tui.chat.interrupt import Meaning
+from specdesk.tui.chat.showing import Showing
+from specdesk.tui.chat.state import State
+from specdesk.tui.chat.turn_acts import TurnActs
 from specdesk.tui.chat_options import ChatOptions
-from specdesk.tui.composer import Composer
-from specdesk.tui.desk import Desk
 from specdesk.tui.engine_thread import EngineThread, Load
-from specdesk.tui.excursions import Excursions
 from specdesk.tui.figures import Figures
-from specdesk.tui.interrupt import Meaning
 from specdesk.tui.keys import HELP, MODELS
 from specdesk.tui.messages import (
     AnswerFailed,
@@ -40,10 +43,7 @@ from specdesk.tui.messages import (
 )
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.setup import Setup
-from specdesk.tui.showing import Showing
-from specdesk.tui.state import State
 from specdesk.tui.terminal.copying import TextCopied
-from specdesk.tui.turn_acts import TurnActs
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.header import ChatHeader
 from specdesk.tui.widgets.keys import Keys
@@ -63,7 +63,7 @@ _HIGH: Final = 40
 class ChatScreen(Screen[None]):
     """Shows the engine's messages and sends it questions."""
 
-    CSS_PATH = "chat.tcss"
+    CSS_PATH = "screen.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide"), (120, "-roomy")]  # noqa: RUF012 — Textual declares it so
     VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
