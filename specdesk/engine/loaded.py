@@ -22,11 +22,11 @@ from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.machine import machine, model_identity
+from specdesk.engine.memory_check import check_memory
 from specdesk.engine.message import Message
 from specdesk.engine.options import UNMEASURED, AnswerOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.resolve import as_tuned
-from specdesk.engine.room import check_room
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.tuned import UNDO
@@ -61,7 +61,7 @@ class LoadedPair:
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
         drafter = loading.draft if settings.speculate and settings.asks_draft else None
-        check_room([settings.target, *filter(None, [drafter])], options, notify)
+        check_memory([settings.target, *filter(None, [drafter])], options, notify)
         if settings.exact:
             keeps_types = (settings.cache_type_k or settings.cache_type_v) is not None
             exact = find_invariance(settings.target, options, profiles, notify, stop, keeps_types=keeps_types)

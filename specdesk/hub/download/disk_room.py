@@ -20,7 +20,7 @@ ROOM_HINT = "make room, or set SPECDESK_HOME to a directory on another disk"
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class DiskRoom:
     """What is needed on a disk, and what there is."""
 
     needed_bytes: int
@@ -32,14 +32,14 @@ class Room:
         return self.free_bytes >= self.needed_bytes
 
 
-def room_for(missing: Sequence[tuple[Path, ModelFile]], directory: Path) -> Room:
+def room_for(missing: Sequence[tuple[Path, ModelFile]], directory: Path) -> DiskRoom:
     """What the files, to be put there, still need, and what is free where `directory` is or will be. Raises OSError."""
     needed = HEADROOM_BYTES + sum(max(0, file.size_bytes - part_bytes(path)) for path, file in missing)
     existing = next(place for place in (directory, *directory.parents) if place.exists())
-    return Room(needed, shutil.disk_usage(existing).free)
+    return DiskRoom(needed, shutil.disk_usage(existing).free)
 
 
-def refuse_without_room(room: Room, directory: Path) -> None:
+def refuse_without_room(room: DiskRoom, directory: Path) -> None:
     """Raises StorageError where the disk of `directory` has too little room, with both numbers."""
     if not room.suffices:
         raise StorageError(

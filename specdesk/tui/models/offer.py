@@ -8,7 +8,7 @@ from pathlib import Path
 from specdesk import paths
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
-from specdesk.hub.download.disk_room import Room, room_for
+from specdesk.hub.download.disk_room import DiskRoom, room_for
 from specdesk.hub.here.fit import free_memory
 from specdesk.hub.here.on_disk import file_path, is_present, missing_of_pair
 from specdesk.hub.here.parts import part_bytes
@@ -37,7 +37,7 @@ class Offer:
     summary: str
     files: tuple[OfferedFile, ...]
     destination: Path
-    room: Room | None
+    room: DiskRoom | None
     """None where the disk does not say."""
     memory_bytes: int
     free_memory_bytes: int

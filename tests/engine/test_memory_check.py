@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from specdesk.engine.llama import LoadOptions
+from specdesk.engine.memory_check import check_memory
 from specdesk.engine.model_size import read_size
-from specdesk.engine.room import check_room
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType, needed_bytes
 from tests.engine.conftest import OpenEngine
@@ -45,7 +45,7 @@ def needed(pair: TinyPair) -> int:
 
 def said(pair: TinyPair, options: LoadOptions = OPTIONS) -> list[str]:
     notices: list[str] = []
-    check_room([pair.target, pair.draft], options, notices.append)
+    check_memory([pair.target, pair.draft], options, notices.append)
     return notices
 
 

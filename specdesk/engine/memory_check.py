@@ -16,7 +16,7 @@ from specdesk.memory import CacheTypes, needed_bytes
 _LESS = "less: a smaller --ctx, --cache-type-k q8_0 --cache-type-v q8_0, a smaller pair; specdesk doctor lists them"
 
 
-def check_room(paths: list[Path], options: LoadOptions, notify: Callable[[str], None]) -> None:
+def check_memory(paths: list[Path], options: LoadOptions, notify: Callable[[str], None]) -> None:
     """Say where models, a target and perhaps its draft, need more memory than is free: the system will swap or end it.
 
     With layers on a GPU nothing is said: they were counted there. Raises ModelError where they need more than the
