@@ -38,25 +38,17 @@ class LineReporter(SilentReporter):
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
         self._stream = stream
-        self._file = ""
-        self._total_bytes = 0
-        self._all_bytes = 0
 
     def begin(self, plan: FetchPlan) -> None:
         """Says what is about to be fetched, under which licence, and where to."""
-        self._all_bytes = plan.size_bytes
+        super().begin(plan)
         for line in plan_lines(plan):
             self.notice(line)
-
-    def start(self, file: str, total_bytes: int) -> None:
-        """Starts counting from nothing."""
-        super().start(file, total_bytes)
-        self._file, self._total_bytes = file, total_bytes
 
     def keep(self, n_bytes: int) -> None:
         """Says that it goes on."""
         super().keep(n_bytes)
-        self.notice(f"{self._file}  going on from {decimal(n_bytes)}")
+        self.notice(f"{self.now.file}  going on from {decimal(n_bytes)}")
 
     def advance(self, n_bytes: int) -> None:
         """Prints a line when another tenth is complete."""
@@ -64,23 +56,24 @@ class LineReporter(SilentReporter):
         super().advance(n_bytes)
         if (tenths := self._tenths()) > before:
             now = self.now
-            arrived = now.files[self._file].arrived_bytes
-            line = f"{self._file}  {tenths}0%  {going(now, arrived, self._total_bytes)}"
-            if self._all_bytes > self._total_bytes:
-                line += f"  (all: {going(now, now.arrived_bytes, self._all_bytes)})"
+            file = now.files[now.file]
+            line = f"{now.file}  {tenths}0%  {going(now, file.arrived_bytes, file.size_bytes)}"
+            if now.size_bytes > file.size_bytes:
+                line += f"  (all: {going(now, now.arrived_bytes, now.size_bytes)})"
             self.notice(line)
 
     def finish(self) -> None:
         """Says that the file has passed its check."""
         super().finish()
-        self.notice(f"{self._file}  checked")
+        self.notice(f"{self.now.file}  checked")
 
     def notice(self, text: str) -> None:
         """One line."""
         print(text, file=self._stream, flush=True)
 
     def _tenths(self) -> int:
-        return 10 * self.now.files[self._file].arrived_bytes // self._total_bytes
+        file = self.now.files[self.now.file]
+        return 10 * file.arrived_bytes // file.size_bytes
 
 
 def shell_reporter(stream: TextIO | None = None) -> BarReporter | LineReporter:

@@ -46,6 +46,7 @@ class BarReporter(SilentReporter):
 
     def begin(self, plan: FetchPlan) -> None:
         """Says what is about to be fetched, under which licence, and where to."""
+        super().begin(plan)
         for line in plan_lines(plan):
             self.notice(line)
         if len(plan.files) > 1:

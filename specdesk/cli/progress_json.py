@@ -23,15 +23,11 @@ class JsonReporter(SilentReporter):
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
         self._stream = stream
-        self._time = clock
-        self._file = ""
-        self._total_bytes = 0
-        self._all_bytes = 0
         self._told_s = clock()
 
     def begin(self, plan: FetchPlan) -> None:
         """What is about to be fetched."""
-        self._all_bytes = plan.size_bytes
+        super().begin(plan)
         self.tell(
             "plan",
             name=plan.name,
@@ -46,7 +42,6 @@ class JsonReporter(SilentReporter):
     def start(self, file: str, total_bytes: int) -> None:
         """A try at a file begins."""
         super().start(file, total_bytes)
-        self._file, self._total_bytes = file, total_bytes
         self.tell("start", file=file, total_bytes=total_bytes)
 
     def keep(self, n_bytes: int) -> None:
@@ -57,14 +52,14 @@ class JsonReporter(SilentReporter):
     def advance(self, n_bytes: int) -> None:
         """More has come; told once a second."""
         super().advance(n_bytes)
-        if self._time() - self._told_s >= _EACH_S:
+        if self._clock() - self._told_s >= _EACH_S:
             self._progress()
 
     def finish(self) -> None:
         """The file is complete."""
         super().finish()
         self._progress()
-        self.tell("checked", file=self._file)
+        self.tell("checked", file=self.now.file)
 
     def notice(self, text: str) -> None:
         """What the user should see."""
@@ -75,17 +70,17 @@ class JsonReporter(SilentReporter):
         print(json.dumps({"event": event, **values}), file=self._stream, flush=True)
 
     def _progress(self) -> None:
-        self._told_s = self._time()
+        self._told_s = self._clock()
         now = self.now
-        arrived = now.files[self._file].arrived_bytes
+        file = now.files[now.file]
         self.tell(
             "progress",
-            file=self._file,
-            arrived_bytes=arrived,
-            total_bytes=self._total_bytes,
+            file=now.file,
+            arrived_bytes=file.arrived_bytes,
+            total_bytes=file.size_bytes,
             all_arrived_bytes=now.arrived_bytes,
-            all_total_bytes=self._all_bytes,
+            all_total_bytes=now.size_bytes,
             bytes_per_s=now.bytes_per_s,
-            left_s=time_left_s(now, self._total_bytes - arrived),
-            all_left_s=time_left_s(now, self._all_bytes - now.arrived_bytes),
+            left_s=time_left_s(now, file.size_bytes - file.arrived_bytes),
+            all_left_s=time_left_s(now, now.size_bytes - now.arrived_bytes),
         )

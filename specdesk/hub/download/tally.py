@@ -15,7 +15,9 @@ from specdesk.hub.download.report import FetchPlan
 class FileProgress:
     """How far a file is."""
 
-    arrived_bytes: int = 0
+    arrived_bytes: int
+    size_bytes: int
+    """All of it."""
     checked: bool = False
     """Whether it is complete."""
 
@@ -25,7 +27,11 @@ class FetchProgress:
     """How far a fetch is."""
 
     files: dict[str, FileProgress]
-    """By name, those that were begun; the last one is under way."""
+    """By name, those that were begun."""
+    file: str
+    """Which of them is under way, or was the last; empty before the first."""
+    size_bytes: int
+    """Of all that is to come; 0 before that is known."""
     bytes_per_s: float | None
     silent_s: float
     """How long nothing has come."""
@@ -45,24 +51,26 @@ class FetchTally:
         self._lock = threading.Lock()
         self._files: dict[str, FileProgress] = {}
         self._file = ""
+        self._size_bytes = 0
         self._notices: list[str] = []
         self._heard_s = clock()
         self._rate = Rate(self._heard_s)
 
     def begin(self, plan: FetchPlan) -> None:
-        """Said before."""
+        """How much is to come."""
+        with self._lock:
+            self._size_bytes = plan.size_bytes
 
-    def start(self, file: str, total_bytes: int) -> None:  # noqa: ARG002 — the reporter's signature
+    def start(self, file: str, total_bytes: int) -> None:
         """Count from nothing."""
         with self._lock:
-            self._files.pop(file, None)
-            self._file, self._files[file] = file, FileProgress()
+            self._file, self._files[file] = file, FileProgress(0, total_bytes)
             self._heard_s = self._clock()
 
     def keep(self, n_bytes: int) -> None:
         """These are there, and say nothing of the rate."""
         with self._lock:
-            self._files[self._file] = FileProgress(n_bytes)
+            self._files[self._file] = replace(self._files[self._file], arrived_bytes=n_bytes)
             self._heard_s = self._clock()
 
     def advance(self, n_bytes: int) -> None:
@@ -88,4 +96,11 @@ class FetchTally:
         """How far it is."""
         with self._lock:
             now_s = self._clock()
-            return FetchProgress(dict(self._files), self._rate.at(now_s), now_s - self._heard_s, tuple(self._notices))
+            return FetchProgress(
+                dict(self._files),
+                self._file,
+                self._size_bytes,
+                self._rate.at(now_s),
+                now_s - self._heard_s,
+                tuple(self._notices),
+            )

@@ -9,6 +9,7 @@ from specdesk import paths
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.download.disk_room import DiskRoom, room_for
+from specdesk.hub.download.tally import FileProgress
 from specdesk.hub.here.fit import free_memory
 from specdesk.hub.here.on_disk import file_path, is_present, missing_of_pair
 from specdesk.hub.here.parts import part_bytes
@@ -27,6 +28,11 @@ class OfferedFile:
     here_bytes: int
     """What of it has come already; all of it where it is complete."""
     complete: bool
+
+    @property
+    def progress(self) -> FileProgress:
+        """How far it is before anything is fetched."""
+        return FileProgress(self.here_bytes, self.size_bytes, self.complete)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from textual.widgets import ProgressBar, Static
 
 from specdesk.errors import SpecdeskError, StorageError
 from specdesk.hub.download.report import Reporter
-from specdesk.hub.download.tally import FetchProgress, FetchTally, FileProgress
+from specdesk.hub.download.tally import FetchProgress, FetchTally
 from specdesk.hub.download.tally_words import going
 from specdesk.hub.stopping import Stop
 from specdesk.tokenview import visible
@@ -169,12 +169,11 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         self._show(self._tally.now)
 
     def _show(self, progress: FetchProgress) -> None:
-        under_way = next(reversed(progress.files), None)
         arrived = 0
         for row, file in zip(self.query(FetchRow), self._offer.files, strict=True):
-            here = progress.files.get(file.name, FileProgress(file.here_bytes, file.complete))
+            here = progress.files.get(file.name, file.progress)
             arrived += 0 if file.complete else here.arrived_bytes
-            row.show(here, under_way=file.name == under_way)
+            row.show(here, under_way=file.name == progress.file)
         size = sum(file.size_bytes for file in self._offer.files if not file.complete)
         bar = self.query_one("#total", ProgressBar)
         bar.update(total=size, progress=arrived)

@@ -29,7 +29,7 @@ class FetchRow(Vertical):
 
     def on_mount(self) -> None:
         """What is here from before."""
-        self.show(FileProgress(self._file.here_bytes, self._file.complete), under_way=False)
+        self.show(self._file.progress, under_way=False)
 
     def show(self, progress: FileProgress, *, under_way: bool) -> None:
         """How far it is."""

@@ -26,7 +26,7 @@ def test_rate_and_time_left_come_from_what_arrives_now() -> None:
         clock.now_s += 1
         tally.advance(50)
     now = tally.now
-    assert now.files == {"a": FileProgress(500)}
+    assert now.files == {"a": FileProgress(500, 600)}
     assert now.bytes_per_s == 50
     assert going(now, 500, 1000) == "500 bytes of 1.0 kB · 50 bytes/s · 0:00:10 left"
 
@@ -51,13 +51,15 @@ def test_another_try_at_a_file_counts_from_what_is_kept() -> None:
     tally.start("a", 600)
     tally.advance(400)
     tally.start("a", 600)
-    assert tally.now.files == {"a": FileProgress(0)}
+    assert tally.now.files == {"a": FileProgress(0, 600)}
     tally.keep(350)
     tally.advance(250)
     tally.finish()
     tally.start("b", 400)
     tally.advance(100)
-    assert tally.now.files == {"a": FileProgress(600, checked=True), "b": FileProgress(100)}
+    now = tally.now
+    assert now.files == {"a": FileProgress(600, 600, checked=True), "b": FileProgress(100, 400)}
+    assert now.file == "b"
 
 
 def test_silence_is_said_and_a_stall_has_no_time_left() -> None:
