@@ -119,7 +119,7 @@ def _layers(settings: EngineSettings, notify: Notify) -> Layers:
     if not supports_gpu():
         for flag, n in wanted.items():
             if n:
-                raise UsageError(f"{flag} {n}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
+                raise _no_gpu(f"{flag} {n}")
         return Layers(0, 0)
     target, draft = _size(settings.target), None if settings.draft is None else _size(settings.draft)
     gpus = _gpus()
@@ -161,14 +161,18 @@ def _check_gpus(placing: Placing) -> None:
     if not asked:
         return
     if not supports_gpu():
-        raise UsageError(f"{asked}: this build of llama.cpp cannot put layers on a GPU", _compile_for_gpu())
+        raise _no_gpu(asked)
     gpus = [device.name for device in _gpus()]
     if max(placing.main_gpu or 0, len(placing.tensor_split) - 1) >= len(gpus):
         raise UsageError(f"{asked}: llama.cpp sees {len(gpus)} here: {', '.join(gpus)}", "they are counted from 0")
 
 
-def _compile_for_gpu() -> str:
+def _no_gpu(asked: str) -> UsageError:
+    """Why what is asked cannot be had, and what to do, by what the system shows."""
     gpus = seen_gpus().gpus
-    if not gpus:
-        return "the system shows no GPU either: leave the option out; specdesk doctor tells what is here"
-    return f"for {gpus[0].name} compile one that can: {install_command(BUILD_OPTIONS[gpus[0].maker])}"
+    hint = (
+        f"for {gpus[0].name} compile one that can: {install_command(BUILD_OPTIONS[gpus[0].maker])}"
+        if gpus
+        else "the system shows no GPU either: leave the option out; specdesk doctor tells what is here"
+    )
+    return UsageError(f"{asked}: this build of llama.cpp cannot put layers on a GPU", hint)
