@@ -57,11 +57,10 @@ def _removal(name: str, *, shared: bool) -> Removal:
     from specdesk.hub.here import removal
     from specdesk.hub.here.local_models import library_here
     from specdesk.hub.here.naming import named
-    from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
+    from specdesk.hub.manifest import load_manifest
 
     manifest = load_manifest()
-    if name == DEFAULT_ALIAS or name in {pair.name for pair in manifest.pairs}:
-        pair = manifest.pair(name)
+    if (pair := manifest.find(name)) is not None:
         found = removal.of_pair(pair, manifest, shared=shared)
         if not found.files and not found.kept:
             raise UsageError(f"nothing of the pair {pair.name} is on this disk")

@@ -66,10 +66,9 @@ def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
     from specdesk.hub.here.local_models import library_here
     from specdesk.hub.here.naming import named
     from specdesk.hub.here.on_disk import file_path
-    from specdesk.hub.manifest import DEFAULT_ALIAS
 
-    if name == DEFAULT_ALIAS or name in {pair.name for pair in manifest.pairs}:
-        pair = manifest.pair(name or DEFAULT_ALIAS)
+    pair = None if name is None else manifest.find(name)
+    if pair is not None:
         places = [file_path(artifact, file) for artifact in pair.artifacts for file in artifact.files]
         here = [path for path in places if path.exists()]
         if not here:
@@ -82,9 +81,8 @@ def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
         return [Path(name)]
     models = list(library_here().models())
     if name is not None:
-        model = named(models, name)
-        return [model.path, *model.parts]
-    return [path for model in models for path in (model.path, *model.parts) if path.is_file()]
+        return named(models, name).files
+    return [path for model in models for path in model.files if path.is_file()]
 
 
 def _checked(wanted: Sequence[tuple[Path, Expected | None]], *, quiet: bool) -> list[Checked]:

@@ -33,15 +33,19 @@ class Manifest:
 
         Raises: UsageError with the nearest name and all of them.
         """
-        wanted = self.default if name == DEFAULT_ALIAS else name
-        by_name = {pair.name: pair for pair in self.pairs}
-        if wanted in by_name:
-            return by_name[wanted]
-        near = difflib.get_close_matches(wanted.lower(), by_name, n=1, cutoff=0.4)
+        if (found := self.find(name)) is not None:
+            return found
+        names = [pair.name for pair in self.pairs]
+        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
         guess = f'; the nearest is "{near[0]}"' if near else ""
         raise UsageError(
-            f'unknown pair "{name}"{guess}', f"pairs: {', '.join(by_name)}; {DEFAULT_ALIAS} is {self.default}"
+            f'unknown pair "{name}"{guess}', f"pairs: {', '.join(names)}; {DEFAULT_ALIAS} is {self.default}"
         )
+
+    def find(self, name: str) -> Pair | None:
+        """The same; None where no pair is called so."""
+        wanted = self.default if name == DEFAULT_ALIAS else name
+        return next((pair for pair in self.pairs if pair.name == wanted), None)
 
 
 @functools.cache

@@ -51,6 +51,11 @@ class LocalModel:
     """The file or folder it came with; None for one in the models folder, or given."""
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """All its files that are here, the one that is loaded first."""
+        return self.path, *self.parts
+
+    @property
     def name(self) -> str:
         """What its app calls it, or it itself, or its file."""
         return self.called or (self.header.name if self.header is not None else "") or self.path.stem

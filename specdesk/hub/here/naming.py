@@ -20,7 +20,7 @@ def named(models: Sequence[LocalModel], wanted: str) -> LocalModel:
     """
     place = place_of(Path(wanted))
     for model in models:
-        if place in (model.path.absolute(), *(part.absolute() for part in model.parts)):
+        if place in (path.absolute() for path in model.files):
             return model
     meant = [model for model in models if wanted.casefold() in _names(model)]
     if len(meant) == 1:

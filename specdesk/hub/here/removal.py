@@ -60,8 +60,7 @@ def of_model(model: LocalModel) -> Removal:
         )
     if models_dir().absolute() not in model.path.absolute().parents:
         raise UsageError(f"{model.path} does not lie in the models folder", f"that is {models_dir()}")
-    files = (model.path, *model.parts)
-    return Removal((*files, *(part_of(path) for path in files if part_of(path).exists())))
+    return Removal((*model.files, *(part_of(path) for path in model.files if part_of(path).exists())))
 
 
 def remove(removal: Removal) -> None:
