@@ -1,12 +1,19 @@
-"""The sha256 of files, read in pieces."""
+"""The sha256 of files, read in pieces, and how one is written."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from typing import IO, Final
 
 _READ_BYTES: Final = 2**20
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def is_sha256(text: str) -> bool:
+    """Whether it is written as one: 64 hexadecimal digits, small ones."""
+    return _SHA256.fullmatch(text) is not None
 
 
 def sha256_of(file: IO[bytes], heard: Callable[[int], object]) -> hashlib._Hash:

@@ -11,13 +11,13 @@ from importlib import resources
 
 from specdesk.errors import StorageError, UsageError
 from specdesk.hub.artifacts import Artifact, ModelFile, Pair, Shape, WheelPieces
+from specdesk.hub.hashing import is_sha256
 from specdesk.hub.strict_table import StrictTable
 
 DEFAULT_ALIAS = "default"
 """The name under which the manifest's default pair can always be asked for."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _shape(table: StrictTable) -> Shape:
 def _file(table: StrictTable) -> ModelFile:
     file = ModelFile(_safe_path(table, "path", parts=1), table.take("bytes", int), table.take("sha256", str))
     table.end()
-    if file.sha256 is None or not _SHA256.fullmatch(file.sha256):
+    if file.sha256 is None or not is_sha256(file.sha256):
         raise table.error(f"sha256 must be 64 lowercase hexadecimal digits, not {file.sha256!r}")
     return file
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from specdesk.hub.hashing import is_sha256
 from specdesk.hub.here.ollama import blob_sha256
 from specdesk.hub.here.on_disk import file_path
 from specdesk.hub.here.origin import origin_of
 from specdesk.hub.manifest import Manifest
 
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _CLOCK_S: Final = 1.0
 """By how much a file may be younger than what the hub's library noted of it, which it writes last."""
 
@@ -50,7 +49,7 @@ def _by_manifest(path: Path, manifest: Manifest) -> Expected | None:
 def _by_origin(path: Path) -> Expected | None:
     """What the hub called it when specdesk downloaded it."""
     origin = origin_of(path)
-    if origin is None or not _SHA256.fullmatch(origin.version):
+    if origin is None or not is_sha256(origin.version):
         return None
     again = origin.source + (f"@{origin.revision}" if origin.revision else "")
     mend = f"delete it: specdesk models remove {path}, and fetch it again: specdesk download {again}"
@@ -65,7 +64,7 @@ def _by_blob(path: Path) -> Expected | None:
         ollama = blob_sha256(real.name)
         if ollama is not None:
             return Expected(ollama, "Ollama's name of it", "have Ollama fetch it again: ollama pull")
-        if real.parent.name == "blobs" and _SHA256.fullmatch(real.name):
+        if real.parent.name == "blobs" and is_sha256(real.name):
             return Expected(real.name, "its name in the Hugging Face cache", f"delete {real} and download it again")
     return None
 
@@ -77,6 +76,6 @@ def _by_note(path: Path) -> Expected | None:
         with suppress(OSError, ValueError):
             _commit, etag, noted = note.read_text(encoding="utf-8").split()
             # A file that was changed since is another one, by whoever wanted it so.
-            if _SHA256.fullmatch(etag) and path.stat().st_mtime <= float(noted) + _CLOCK_S:
+            if is_sha256(etag) and path.stat().st_mtime <= float(noted) + _CLOCK_S:
                 return Expected(etag, "the note of its download", "download it again")
     return None

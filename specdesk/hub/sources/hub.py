@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
@@ -11,6 +10,7 @@ from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
 from huggingface_hub.file_download import HfFileMetadata
 
 from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.hashing import is_sha256
 from specdesk.hub.sources.access import endpoint_name, page_of, token, without_telemetry
 from specdesk.hub.sources.asking import asked
 from specdesk.hub.sources.http_body import ANSWER_S, STALL_S, HttpBody, compare_size, host_of
@@ -18,8 +18,6 @@ from specdesk.hub.sources.reconnecting import PAUSES_S, reconnecting
 from specdesk.hub.sources.refusals import Asked
 from specdesk.hub.sources.source import SourceError, SourceUnreachableError
 from specdesk.hub.stopping import Never, Stop
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class InRepository(Protocol):
@@ -88,7 +86,7 @@ class HubSource:
         found = self._ask(url, with_token, file)
         compare_size(self.name, found.size, file)
         # Large files are named by their sha256 there.
-        if file.sha256 and _SHA256.fullmatch(found.etag or "") and found.etag != file.sha256:
+        if file.sha256 and is_sha256(found.etag or "") and found.etag != file.sha256:
             raise SourceError(f"{self.name} has another {file.path} now, with sha256 {found.etag}")
         location = urljoin(url, found.location)
         headers = {}

@@ -12,6 +12,7 @@ import httpx2
 from huggingface_hub import get_session
 
 from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.hashing import is_sha256
 from specdesk.hub.reference import UrlReference
 from specdesk.hub.sources.asking import asked, patiently
 from specdesk.hub.sources.http_body import ANSWER_S, STALL_S, HttpBody, host_of
@@ -20,7 +21,6 @@ from specdesk.hub.sources.source import SourceError
 from specdesk.hub.stopping import Stop
 
 _MAGIC: Final = b"GGUF"
-_SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 _RANGE: Final = re.compile(r"bytes \d+-\d+/(\d+)")
 _NO_HEAD: Final = (403, 405, 501)
 """What servers answer that know no HEAD, or have signed the address for GET only."""
@@ -105,10 +105,11 @@ class UrlSource:
         said = str(linked.get("X-Linked-Size") or (part[1] if part else response.headers.get("Content-Length", "")))
         if not said.isdecimal() or int(said) == 0:
             raise SourceError(f"{self.name} does not say how long {self._path} is: what comes could not be checked")
-        found = _SHA256.fullmatch(linked.get("X-Linked-Etag", ""))
+        linked_etag = linked.get("X-Linked-Etag", "").strip('"')
+        sha256 = linked_etag if is_sha256(linked_etag) else None
         etag = response.headers.get("ETag", "")
-        version = found[1] if found else "" if etag.startswith("W/") else etag
-        return ModelFile(PurePosixPath(self._path).name, int(said), found[1] if found else None, version)
+        version = sha256 or ("" if etag.startswith("W/") else etag)
+        return ModelFile(PurePosixPath(self._path).name, int(said), sha256, version)
 
     def _refused(self, response: httpx2.Response) -> str:
         status = response.status_code
