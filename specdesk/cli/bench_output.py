@@ -16,6 +16,7 @@ from specdesk.bench.report import Summary, cells, geometric_mean, summaries
 from specdesk.bench.rows import Row
 from specdesk.cli.console import report_console
 from specdesk.errors import StorageError, UsageError
+from specdesk.hub.gguf.magic import MAGIC
 
 _SHORT_HEADINGS: Final = (
     "task", "speedup", "from .. to", "plain tok/s", "tok/pass", "accepted", "K",
@@ -42,7 +43,7 @@ def check_writable(as_json: Path | None, html: Path | None, *kept: Path | None) 
         try:
             with path.open("ab+") as file:
                 file.seek(0)
-                if file.read(4) == b"GGUF":
+                if file.read(len(MAGIC)) == MAGIC:
                     raise UsageError(f"{path} is a model file; the report will not overwrite it")
             if is_new:  # what is measured may never come to be written
                 path.resolve().unlink()  # what a link points to was made, and not the link

@@ -107,8 +107,8 @@ def add(
 def _models_at(path: Path) -> list[LocalModel]:
     """The models of a file or a folder. Raises ModelError for a file that is none; UsageError where nothing is."""
     from specdesk.hub.gguf.header_cache import HeaderCache
+    from specdesk.hub.gguf.magic import begins_as_gguf
     from specdesk.hub.here.local_models import Library
-    from specdesk.hub.here.ollama import begins_as_gguf
     from specdesk.paths import headers_file
 
     if not path.exists():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from specdesk.errors import StorageError, UsageError
+from specdesk.hub.gguf.magic import begins_as_gguf
 
 
 class Trace:
@@ -17,7 +18,7 @@ class Trace:
         """Raises StorageError if the file cannot be written."""
         self._path = path
         try:
-            if path.is_file() and path.open("rb").read(4) == b"GGUF":
+            if begins_as_gguf(path):
                 raise UsageError(f"{path} is a model file; the trace will not overwrite it")
             self._file = path.open("w", encoding="utf-8", errors="backslashreplace")
         except OSError as error:

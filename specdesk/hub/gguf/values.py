@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import BinaryIO, Final
 
 from specdesk.errors import ModelError
+from specdesk.hub.gguf.magic import MAGIC
 
 Value = int | float | bool | str
 
@@ -69,9 +70,9 @@ class GgufValues:
 
     def begin(self) -> int:
         """How many entries follow. Raises ModelError for what is no GGUF file, or one that llama.cpp would not read."""
-        if self._file.read(4) != b"GGUF":
+        if self._file.read(len(MAGIC)) != MAGIC:
             raise ModelError("it is not a GGUF file", "it does not begin with the letters GGUF")
-        self._left -= 4
+        self._left -= len(MAGIC)
         (version,) = struct.unpack("<I", self.take(4))
         if version > 0xFFFF:
             raise ModelError("it is a big-endian GGUF file, which cannot be loaded on this machine")

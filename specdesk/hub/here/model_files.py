@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from specdesk.hub.here.ollama import begins_as_gguf, blob_sha256, names_of_blobs
+from specdesk.hub.gguf.magic import begins_as_gguf
+from specdesk.hub.here.ollama import blob_sha256, names_of_blobs
 from specdesk.hub.split import parts_beside, without_later_parts
 
 _HOLDS_NO_FILES: Final = ".no_exist"

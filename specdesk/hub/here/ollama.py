@@ -41,18 +41,6 @@ def blob_sha256(name: str) -> str | None:
     return None if match is None else match["sha256"]
 
 
-def begins_as_gguf(path: Path) -> bool:
-    """Whether a file, of whatever name, begins as GGUF files do; not where it cannot be read."""
-    try:
-        # Asked first: opening a pipe would wait for its other end.
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return file.read(4) == b"GGUF"
-    except OSError:
-        return False
-
-
 def names_of_blobs(blobs: Path) -> Mapping[str, str]:
     """What the models in a folder of blobs are called, by the names of their files: `qwen2.5-coder:1.5b`.
 

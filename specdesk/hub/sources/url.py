@@ -12,6 +12,7 @@ import httpx2
 from huggingface_hub import get_session
 
 from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.gguf.magic import MAGIC
 from specdesk.hub.hashing import is_sha256
 from specdesk.hub.reference import UrlReference
 from specdesk.hub.sources.asking import asked, patiently
@@ -20,7 +21,6 @@ from specdesk.hub.sources.reconnecting import PAUSES_S, reconnecting
 from specdesk.hub.sources.source import SourceError
 from specdesk.hub.stopping import Stop
 
-_MAGIC: Final = b"GGUF"
 _RANGE: Final = re.compile(r"bytes \d+-\d+/(\d+)")
 _NO_HEAD: Final = (403, 405, 501)
 """What servers answer that know no HEAD, or have signed the address for GET only."""
@@ -78,9 +78,9 @@ class UrlSource:
     def _checked(self, chunks: Generator[bytes]) -> Generator[bytes]:
         begin = b""
         for chunk in chunks:
-            if len(begin) < len(_MAGIC):
+            if len(begin) < len(MAGIC):
                 begin += chunk
-                if not begin.startswith(_MAGIC[: len(begin)]):
+                if not begin.startswith(MAGIC[: len(begin)]):
                     raise SourceError(f"{self.name} sends something else than a GGUF file for {self._path}")
             yield chunk
 
