@@ -56,13 +56,16 @@ def test_pairs_are_here_partly_here_or_to_be_had(tmp_path: Path) -> None:
     assert (pairs, file) == (PAIR, f"{pair.draft.repo}/{pair.draft.files[0].path}")
 
 
-def test_what_has_come_of_a_download_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left_bytes", [10**6, 0], ids=["some", "all, not checked"])
+def test_what_has_come_of_a_download_counts(left_bytes: int) -> None:
     pair = load_manifest().pair(PAIR)
-    path = file_path(pair.target, pair.target.files[0])
+    (file,) = pair.target.files
+    path = file_path(pair.target, file)
     path.parent.mkdir(parents=True)
-    path.with_name(f"{path.name}.part").write_bytes(b"x" * 1000)
+    with path.with_name(f"{path.name}.part").open("wb") as part:
+        part.truncate(file.size_bytes - left_bytes)
     state = next(state for state in json.loads(models("--json").stdout)["pairs"] if state["name"] == PAIR)
-    assert (state["state"], state["here_bytes"]) == ("partly here", 1000)
+    assert (state["state"], state["here_bytes"]) == ("partly here", file.size_bytes - left_bytes)
 
 
 def test_files_that_cannot_be_loaded_stand_with_the_reason(tmp_path: Path) -> None:

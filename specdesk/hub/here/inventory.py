@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.local_models import LocalModel
-from specdesk.hub.here.on_disk import file_path, is_present
-from specdesk.hub.here.parts import part_bytes
+from specdesk.hub.here.on_disk import arrived_bytes, file_path, has_pair
 from specdesk.hub.manifest import Manifest
 
 
@@ -33,8 +31,8 @@ class PairState:
 
 def pair_state(pair: Pair) -> PairState:
     """How much of it is here. Raises StorageError where the disk does not say."""
-    here = sum(_here_bytes(artifact) for artifact in pair.artifacts)
-    if here == pair.size_bytes:
+    here = sum(arrived_bytes(artifact, file) for artifact in pair.artifacts for file in artifact.files)
+    if has_pair(pair):
         return PairState(pair, Presence.HERE, here)
     return PairState(pair, Presence.PARTLY if here else Presence.ABSENT, here)
 
@@ -68,18 +66,3 @@ class Recommended:
 def quantization_of(artifact: Artifact) -> str:
     """The format of its weights, which its name ends with."""
     return artifact.name.rpartition("-")[2].upper()
-
-
-def _here_bytes(artifact: Artifact) -> int:
-    n_bytes = 0
-    for file in artifact.files:
-        if is_present(artifact, file):
-            n_bytes += file.size_bytes
-            continue
-        path = file_path(artifact, file)
-        try:
-            # A part may be complete and still be unchecked.
-            n_bytes += min(part_bytes(path), file.size_bytes - 1)
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
-    return n_bytes

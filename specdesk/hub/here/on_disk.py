@@ -9,6 +9,7 @@ from pathlib import Path
 from specdesk import paths
 from specdesk.errors import ModelError, StorageError
 from specdesk.hub.artifacts import Artifact, ModelFile, Pair
+from specdesk.hub.here.parts import part_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,20 @@ def is_present(artifact: Artifact, file: ModelFile) -> bool:
         return path.stat().st_size == file.size_bytes
     except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
+
+
+def arrived_bytes(artifact: Artifact, file: ModelFile) -> int:
+    """How much of the file is here: all of it, or what has come; that may be all too, and still be unchecked.
+
+    Raises StorageError where the disk does not say.
+    """
+    if is_present(artifact, file):
+        return file.size_bytes
+    path = file_path(artifact, file)
+    try:
+        return min(part_bytes(path), file.size_bytes)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
 

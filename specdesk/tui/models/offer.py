@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdesk import paths
-from specdesk.errors import StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.download.disk_room import DiskRoom, room_for
 from specdesk.hub.download.tally import FileProgress
 from specdesk.hub.here.fit import free_memory
-from specdesk.hub.here.on_disk import file_path, is_present, missing_of_pair
-from specdesk.hub.here.parts import part_bytes
+from specdesk.hub.here.on_disk import arrived_bytes, is_present, missing_of_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +63,7 @@ def offer_of(pair: Pair, n_ctx: int) -> Offer:
     files = []
     for role, artifact in zip(("target", "draft"), pair.artifacts, strict=True):
         for file in artifact.files:
-            complete = is_present(artifact, file)
-            here = file.size_bytes if complete else min(_arrived(file_path(artifact, file)), file.size_bytes)
+            complete, here = is_present(artifact, file), arrived_bytes(artifact, file)
             files.append(OfferedFile(role, file.path, artifact.repo, artifact.licence, file.size_bytes, here, complete))
     try:
         room = room_for(missing_of_pair(pair), paths.models_dir())
@@ -82,10 +79,3 @@ def offer_of(pair: Pair, n_ctx: int) -> Offer:
         free_memory(),
         n_ctx,
     )
-
-
-def _arrived(path: Path) -> int:
-    try:
-        return part_bytes(path)
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
