@@ -11,13 +11,13 @@ from specdesk.errors import UsageError
 
 def download(
     what: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="PAIR|hf:REPO/FILE|URL",
             help="What to fetch: a pair that --list names, a GGUF file as hf:OWNER/REPO/FILE[@REVISION] "
-            "(hf:OWNER/REPO lists those there are), or one at an http(s) address.",
+            "(hf:OWNER/REPO lists those there are), or one at an http(s) address. [default: the default pair]",
         ),
-    ] = "default",
+    ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="Show the pairs there are, and fetch nothing.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Say whether a newer version of the file is published, and fetch nothing.")
@@ -45,23 +45,32 @@ def download(
     if quiet and as_json:
         raise UsageError("--quiet and --json exclude each other", "--json prints all there is to know")
     if show_list and as_json:
-        raise UsageError("--list prints no JSON", "leave out --json")
+        raise UsageError("--list prints no JSON", "specdesk models --json has the pairs, too")
+    if show_list and what is not None:
+        raise UsageError("--list lists all pairs, and takes no name", f"leave out {what}")
+    if check and update:
+        raise UsageError("--check and --update exclude each other", "--update looks itself whether there is one")
     # Loaded here, so that `specdesk --help` waits for none of them.
-    from specdesk.hub.manifest import load_manifest
+    from specdesk.hub.manifest import DEFAULT_ALIAS, load_manifest
 
     if show_list:
         _print_pairs()
         return
     from specdesk.cli.download_output import output
-    from specdesk.hub.reference import is_reference
+    from specdesk.hub.reference import is_reference, likely_reference
 
-    if is_reference(what):
+    if what is not None and is_reference(what):
         from specdesk.cli.download_reference import download_reference
 
         with output(quiet=quiet, as_json=as_json) as out:
             download_reference(what, out, check=check, update=update)
         return
-    wanted = load_manifest().pair(what)
+    manifest = load_manifest()
+    if what is not None and manifest.find(what) is None and (likely := likely_reference(what)):
+        raise UsageError(
+            f'no pair is called "{what}"', f"a model of the hub is fetched with: specdesk download {likely}"
+        )
+    wanted = manifest.pair(what or DEFAULT_ALIAS)
     if check or update:
         raise UsageError(
             f"the files of the recommended pair {wanted.name} are fixed by their sha256",
@@ -84,7 +93,7 @@ def _print_pairs() -> None:
 
     manifest = load_manifest()
     for pair in manifest.pairs:
-        state = "here" if has_pair(pair) else ""
         default = " (default)" if pair.name == manifest.default else ""
         size, memory = decimal(pair.size_bytes), decimal(pair.memory_bytes(DEFAULT_N_CTX))
-        typer.echo(f"{pair.name:20} {size:>8} to fetch, {memory:>8} of memory  {state:4}  {pair.summary}{default}")
+        state = "here, " if has_pair(pair) else "to fetch,"
+        typer.echo(f"{pair.name:20} {size:>8} {state:9} {memory:>8} of memory  {pair.summary}{default}")

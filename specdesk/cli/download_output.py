@@ -32,6 +32,7 @@ class Output:
         if self.as_json is not None:
             self.as_json.tell("done", files={role: str(path) for role, path in files.items()}, run=run_it)
             return
+        self.report.close()
         width = max(map(len, files))
         for role, path in files.items():
             typer.echo(f"{role:{width}}  {path}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from specdesk import __version__
 from specdesk.cli.bench import bench
@@ -43,10 +44,21 @@ def _root(
     return None
 
 
+class _Commands(TyperGroup):
+    """Typer ends without a word at Ctrl-C; here it is Interrupted, which is said."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+
 def build_app() -> typer.Typer:
     """The command line, for the shell and for tests."""
     app = typer.Typer(
         name="specdesk",
+        cls=_Commands,
         add_completion=False,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
@@ -85,8 +97,8 @@ def exit_code() -> int:
     except typer.TyperException as error:
         say(f"{error.format_message()} (see --help)")
         code = error.exit_code
-    except (KeyboardInterrupt, Interrupted, typer.Abort):
-        say("stopped")
+    except (KeyboardInterrupt, Interrupted, typer.Abort) as error:
+        say(str(error) or "stopped")
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
         code = give_up_stdout()

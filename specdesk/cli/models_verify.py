@@ -13,7 +13,6 @@ import typer
 
 from specdesk.cli.checks import is_text
 from specdesk.cli.console import say, stderr_console
-from specdesk.core.interrupted import Interrupted
 from specdesk.errors import ModelError, UsageError
 from specdesk.tokenview import visible
 
@@ -45,10 +44,7 @@ def verify(
 
     manifest = load_manifest()
     wanted = [(path, expected_of(path, manifest)) for path in _files(name, manifest)]
-    try:
-        checked = _checked(wanted, quiet=as_json)
-    except KeyboardInterrupt:  # which Typer would end without a word
-        raise Interrupted from None
+    checked = _checked(wanted, quiet=as_json)
     if as_json:
         sys.stdout.write(json.dumps([_record(one) for one in checked], allow_nan=False) + "\n")
     verdicts = [one.verdict for one in checked]

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from specdesk.cli.progress_plan import plan_lines
+from specdesk.core.interrupted import Interrupted
 from specdesk.hub.download.tally import FetchTally
 from specdesk.hub.download.tally_words import going
 
@@ -29,7 +30,18 @@ class SilentReporter(FetchTally):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Nothing to put back."""
+        """Raises Interrupted, with what to do next, in the place of one that has nothing to tell."""
+        self.close()
+        if (
+            kind is not None
+            and issubclass(kind, KeyboardInterrupt | Interrupted)
+            and (arrived := self.now.arrived_bytes)
+        ):
+            came = f"{decimal(arrived)} of {decimal(self.now.size_bytes)} had come"
+            raise Interrupted(f"stopped; {came}, and the same command goes on from what is kept of them") from None
+
+    def close(self) -> None:
+        """Leaves what is shown standing as it is; what is printed from now on comes below it. May be called twice."""
 
 
 class LineReporter(SilentReporter):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -39,9 +38,8 @@ class BarReporter(SilentReporter):
         self._task: TaskID | None = None
         self._all: TaskID | None = None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Draws the bars for the last time."""
         self._progress.stop()
 
     def begin(self, plan: FetchPlan) -> None:

@@ -33,6 +33,7 @@ class JsonReporter(SilentReporter):
             name=plan.name,
             files=plan.files,
             size_bytes=plan.size_bytes,
+            here_bytes=plan.here_bytes,
             free_bytes=plan.free_bytes,
             memory_bytes=plan.memory_bytes,
             licences=plan.licences,

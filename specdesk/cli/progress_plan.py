@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 def plan_lines(plan: FetchPlan) -> list[str]:
     """What, how much, under which licence, what it takes to run it, where to."""
+    before = f", {decimal(plan.here_bytes)} of it from before" if plan.here_bytes else ""
     lines = [
-        f"fetching {plan.name}: {decimal(plan.size_bytes)} ({', '.join(plan.files)})",
+        f"fetching {plan.name}: {decimal(plan.size_bytes)}{before} ({', '.join(plan.files)})",
         f"licence: {', '.join(plan.licences) or 'not stated'}",
         f"destination: {plan.destination}, {decimal(plan.free_bytes)} free",
     ]

@@ -29,23 +29,21 @@ class Manifest:
     pairs: tuple[Pair, ...]
 
     def pair(self, name: str) -> Pair:
-        """The pair of that name; `default` is always one.
+        """The pair of that name, whatever its case; `default` is always one.
 
-        Raises: UsageError with the nearest name and all of them.
+        Raises: UsageError with the nearest name, and where all are listed.
         """
         if (found := self.find(name)) is not None:
             return found
         names = [pair.name for pair in self.pairs]
         near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
         guess = f'; the nearest is "{near[0]}"' if near else ""
-        raise UsageError(
-            f'unknown pair "{name}"{guess}', f"pairs: {', '.join(names)}; {DEFAULT_ALIAS} is {self.default}"
-        )
+        raise UsageError(f'unknown pair "{name}"{guess}', "specdesk download --list names all")
 
     def find(self, name: str) -> Pair | None:
         """The same; None where no pair is called so."""
-        wanted = self.default if name == DEFAULT_ALIAS else name
-        return next((pair for pair in self.pairs if pair.name == wanted), None)
+        wanted = self.default if name.lower() == DEFAULT_ALIAS else name
+        return next((pair for pair in self.pairs if pair.name.lower() == wanted.lower()), None)
 
 
 @functools.cache

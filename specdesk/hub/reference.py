@@ -19,6 +19,11 @@ _HINT: Final = "hf:OWNER/REPO/FILE.gguf[@REVISION], hf:OWNER/REPO for a list of 
 _ON_HUB: Final = re.compile(
     r"(?P<repo>[^/@]+/[^/@]+)(?:/(?P<path>.+?\.gguf))?(?:@(?P<revision>[^@]+))?", re.IGNORECASE | re.DOTALL
 )
+_HUB_REPO: Final = re.compile(r"/(?P<repo>[^/]+/[^/]+?)(?:/tree/(?P<revision>[^/]+))?/?", re.DOTALL)
+_ELSEWHERE: Final = re.compile(
+    r"(?:(?:hf\.co|huggingface\.co)/)?(?P<repo>[\w.-]+/[\w.-]+)(?P<path>/.+\.gguf)?(?::[\w.-]+)?/?", re.IGNORECASE
+)
+"""How other programs let a model of the hub be named, some with a format at the end."""
 _HUB_PAGE: Final = re.compile(
     r"/(?P<repo>[^/]+/[^/]+)/(?:resolve|blob)/(?P<revision>[^/]+)/(?P<path>.+)", re.IGNORECASE | re.DOTALL
 )
@@ -84,8 +89,14 @@ def is_reference(text: str) -> bool:
     return text.lower().startswith((HUB, "http://", "https://"))
 
 
+def likely_reference(text: str) -> str | None:
+    """What may be meant by a text that is neither a reference nor a pair: how it would be written here."""
+    match = _ELSEWHERE.fullmatch(text)
+    return None if match is None else f"{HUB}{match['repo']}{match['path'] or ''}"
+
+
 def parse_reference(text: str, endpoint: str) -> Reference:
-    """What is meant. An address of a file on the hub at `endpoint` is one of the hub.
+    """What is meant. An address of a file or a repository on the hub at `endpoint` is one of the hub.
 
     Raises: UsageError for what is none, or has a name that could lie outside the models directory.
     """
@@ -101,7 +112,10 @@ def parse_reference(text: str, endpoint: str) -> Reference:
 
 
 def _on_hub(text: str) -> HubReference:
-    match = _ON_HUB.fullmatch(text[len(HUB) :])
+    match = _ON_HUB.fullmatch(text[len(HUB) :].removesuffix("/"))
+    if match is not None and not match["path"] and ":" in match["repo"]:
+        repo, _, named = match["repo"].partition(":")
+        raise UsageError(f"{text!r} names no file by {named!r}", f"specdesk download {HUB}{repo} lists those there are")
     if match is None:
         raise UsageError(f"{text!r} names no GGUF file of the hub", _HINT)
     return HubReference(match["repo"], match["path"] or "", match["revision"])
@@ -117,11 +131,17 @@ def _at_url(text: str, endpoint: str) -> Reference:
     hub = urlsplit(endpoint)
     base = hub.path.rstrip("/")
     if parts.netloc.lower() == hub.netloc.lower() and parts.path.startswith(f"{base}/"):
-        match = _HUB_PAGE.fullmatch(unquote(parts.path[len(base) :]))
+        page = unquote(parts.path[len(base) :])
+        match = _HUB_PAGE.fullmatch(page)
         if match is not None and match["path"].lower().endswith(".gguf"):
-            revision = None if match["revision"] == "main" else match["revision"]
-            return HubReference(match["repo"], match["path"], revision)
+            return HubReference(match["repo"], match["path"], _branch(match["revision"]))
+        if (match := _HUB_REPO.fullmatch(page)) is not None and not page.lower().endswith(".gguf"):
+            return HubReference(match["repo"], "", _branch(match["revision"]))
     reference = UrlReference(text)
     if not parts.hostname or not reference.path.lower().endswith(".gguf"):
         raise UsageError(f"{str(reference)!r} is no address of a GGUF file", _HINT)
     return reference
+
+
+def _branch(revision: str | None) -> str | None:
+    return None if revision == "main" else revision

@@ -98,7 +98,10 @@ def test_json_is_all_there_is(hub: HubServer, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("options", [["--json", "--quiet"], ["--json", "--list"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--json", "--quiet"], ["--json", "--list"], ["--list", "toy-pair"], ["hf:o/r/x.gguf", "--check", "--update"]],
+)
 def test_options_that_contradict_each_other_are_refused(options: list[str]) -> None:
     assert isinstance(CliRunner().invoke(app, options).exception, UsageError)
 
@@ -117,9 +120,25 @@ def test_an_unknown_pair_is_a_usage_error(hub: HubServer) -> None:
     assert isinstance(done.exception, UsageError)
     assert done.exception.exit_code == 2
     assert (
-        str(done.exception)
-        == 'unknown pair "toypair"; the nearest is "toy-pair" (pairs: toy-pair; default is toy-pair)'
+        str(done.exception) == 'unknown pair "toypair"; the nearest is "toy-pair" (specdesk download --list names all)'
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "likely"),
+    [
+        ("owner/toy", "hf:owner/toy"),
+        ("owner/toy:Q4_K_M", "hf:owner/toy"),
+        ("hf.co/owner/toy", "hf:owner/toy"),
+        ("owner/toy/x.gguf", "hf:owner/toy/x.gguf"),
+        ("hf:owner/toy:Q4_K_M", "hf:owner/toy"),
+    ],
+)
+def test_how_other_programs_name_models_is_understood(hub: HubServer, asked: str, likely: str) -> None:
+    error = CliRunner().invoke(app, [asked]).exception
+    assert isinstance(error, UsageError)
+    assert f"specdesk download {likely}" in error.hint
+    assert hub.seen == []
 
 
 def test_a_hub_without_the_file_is_a_network_error(hub: HubServer) -> None:

@@ -8,14 +8,23 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from specdesk.cli.download_output import Output
 from specdesk.cli.progress import LineReporter, SilentReporter, shell_reporter
 from specdesk.cli.progress_bars import BarReporter
 from specdesk.cli.progress_json import JsonReporter
 from specdesk.cli.progress_plan import plan_lines
+from specdesk.core.interrupted import Interrupted
 from specdesk.hub.download.report import FetchPlan
 
 PLAN = FetchPlan(
-    "toy-pair", ("a.gguf", "b.gguf"), 1_608_720_832, 2_300_000_000, ("MIT", "Other"), Path("somewhere"), 5_000_000_000
+    "toy-pair",
+    ("a.gguf", "b.gguf"),
+    1_608_720_832,
+    0,
+    2_300_000_000,
+    ("MIT", "Other"),
+    Path("somewhere"),
+    5_000_000_000,
 )
 
 
@@ -39,6 +48,11 @@ def test_before_the_first_byte_lines_say_what_how_much_whose_and_where() -> None
 def test_what_is_not_known_before_is_left_out_or_said() -> None:
     unknown = replace(PLAN, memory_bytes=None, licences=())
     assert plan_lines(unknown)[1:] == ["licence: not stated", "destination: somewhere, 5.0 GB free"]
+
+
+def test_what_came_before_is_said() -> None:
+    again = replace(PLAN, here_bytes=500_000_000)
+    assert plan_lines(again)[0] == "fetching toy-pair: 1.6 GB, 500.0 MB of it from before (a.gguf, b.gguf)"
 
 
 def test_without_a_terminal_there_is_a_line_every_tenth() -> None:
@@ -83,6 +97,37 @@ def test_a_terminal_gets_a_bar_and_is_given_back(monkeypatch: pytest.MonkeyPatch
     assert "[first] is down; trying second" in shown
     assert "100/100 bytes" in shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is back"
+
+
+def test_what_is_said_at_the_end_stands_below_the_bars(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bug: the bars were drawn for the last time over the files' places and the line to type."""
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with shell_reporter(stream) as report:
+        report.begin(PLAN)
+        report.start("a.gguf", 100)
+        report.advance(100)
+        report.finish()
+        Output(report, quiet=False).end({"model": Path("a.gguf")}, "specdesk run")
+        drawn = stream.getvalue()
+    assert capsys.readouterr().out == "model  a.gguf\n"
+    assert stream.getvalue() == drawn
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Interrupted])
+def test_stopped_it_says_what_had_come(error: type[BaseException]) -> None:
+    def fetch() -> None:
+        with shell_reporter(io.StringIO()) as report:
+            report.begin(PLAN)
+            report.start("a.gguf", 1_000_000_000)
+            report.keep(400_000_000)
+            report.advance(100_000_000)
+            raise error
+
+    with pytest.raises(Interrupted, match=r"^stopped; 500.0 MB of 1.6 GB had come, and the same command goes on"):
+        fetch()
 
 
 def test_nothing_to_fetch_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +214,7 @@ def test_json_is_an_object_per_line_and_progress_once_a_second() -> None:
         "name": "toy-pair",
         "files": ["a.gguf", "b.gguf"],
         "size_bytes": 2000,
+        "here_bytes": 0,
         "free_bytes": 5_000_000_000,
         "memory_bytes": 2_300_000_000,
         "licences": ["MIT", "Other"],

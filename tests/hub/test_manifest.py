@@ -148,7 +148,7 @@ def test_no_two_files_share_a_place_or_a_hash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "nearest"), [("qwen3-8", "qwen3-8b"), ("LLAMA-3.1-8B", "llama-3.1-8b"), ("defalt", None)]
+    ("asked", "nearest"), [("qwen3-8", "qwen3-8b"), ("LLAMA-3.1-8", "llama-3.1-8b"), ("defalt", None)]
 )
 def test_unknown_pair_names_the_nearest(asked: str, nearest: str | None) -> None:
     with pytest.raises(UsageError) as caught:
@@ -157,4 +157,10 @@ def test_unknown_pair_names_the_nearest(asked: str, nearest: str | None) -> None
     assert ("nearest" in caught.value.message) == (nearest is not None)
     if nearest:
         assert f'"{nearest}"' in caught.value.message
-    assert "smollm2-1.7b" in caught.value.hint
+    assert "specdesk download --list" in caught.value.hint
+
+
+def test_the_case_of_a_name_does_not_matter() -> None:
+    manifest = load_manifest()
+    assert manifest.pair("LLAMA-3.1-8B").name == "llama-3.1-8b"
+    assert manifest.pair("Default").name == manifest.default

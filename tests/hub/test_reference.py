@@ -20,6 +20,10 @@ ENDPOINT = "https://hub.example"
         ("hf:owner/repo/a@b.gguf@v1", HubReference("owner/repo", "a@b.gguf", "v1")),
         ("hf:owner/repo", HubReference("owner/repo", "", None)),
         ("hf:owner/repo@v1", HubReference("owner/repo", "", "v1")),
+        ("hf:owner/repo/", HubReference("owner/repo", "", None)),
+        (f"{ENDPOINT}/owner/repo", HubReference("owner/repo", "", None)),
+        (f"{ENDPOINT}/owner/repo/tree/main", HubReference("owner/repo", "", None)),
+        (f"{ENDPOINT}/owner/repo/tree/v1/", HubReference("owner/repo", "", "v1")),
         (f"{ENDPOINT}/owner/repo/resolve/main/x.gguf?download=true", HubReference("owner/repo", "x.gguf", None)),
         (f"{ENDPOINT}/owner/repo/blob/v1/q4/x.gguf", HubReference("owner/repo", "q4/x.gguf", "v1")),
         ("https://files.example/a/x.gguf", UrlReference("https://files.example/a/x.gguf")),
@@ -35,7 +39,6 @@ def test_what_is_understood(text: str, expected: object) -> None:
     [
         "hf:",
         "hf:owner",
-        "hf:owner/repo/",
         "hf:owner/repo/readme.md",
         "hf:owner/repo@",
         "hf:../repo/x.gguf",

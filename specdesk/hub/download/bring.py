@@ -17,7 +17,7 @@ from specdesk.hub.download.disk_room import ROOM_HINT, refuse_without_room, room
 from specdesk.hub.download.landing import land
 from specdesk.hub.download.report import FetchPlan, Reporter
 from specdesk.hub.here import on_disk
-from specdesk.hub.here.parts import lock_of
+from specdesk.hub.here.parts import lock_of, part_bytes
 from specdesk.hub.sources.source import FileSource, SourceError, SourceUnreachableError
 from specdesk.hub.stopping import POLL_S, Stop, check
 
@@ -60,6 +60,7 @@ def bring(
             name=name,
             files=tuple(one.file.path for one in wanted),
             size_bytes=sum(one.file.size_bytes for one in wanted),
+            here_bytes=sum(min(part_bytes(one.path), one.file.size_bytes) for one in wanted),
             memory_bytes=memory_bytes,
             licences=licences,
             destination=destination,

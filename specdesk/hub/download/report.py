@@ -14,6 +14,9 @@ class FetchPlan:
     name: str
     files: tuple[str, ...]
     size_bytes: int
+    """Of all of them."""
+    here_bytes: int
+    """What has come of them in earlier tries."""
     memory_bytes: int | None
     """What running it takes, at the context length specdesk uses unless told otherwise; an estimate.
 
