@@ -81,9 +81,10 @@ def intended(models: Models) -> Chosen:
 
 def _whole(target: Path, draft: Path | None) -> Chosen:
     """The files to load for those that were named. Raises ModelError for a split model of which files are missing."""
+    from specdesk.hub.here.naming import file_meant
     from specdesk.hub.here.whole import whole
 
-    return Chosen(None, whole(target), None if draft is None else whole(draft))
+    return Chosen(None, whole(file_meant(target)), None if draft is None else whole(file_meant(draft)))
 
 
 def intended_or_last(models: Models) -> tuple[Chosen, str]:

@@ -106,15 +106,18 @@ class Models:
     target: Annotated[
         Path | None,
         typer.Option(
-            "--target", metavar="FILE", help="A GGUF file as the target, instead of a pair.", rich_help_panel=_MODELS
+            "--target",
+            metavar="FILE|NAME",
+            help="A GGUF file as the target, or a model as specdesk models calls it, instead of a pair.",
+            rich_help_panel=_MODELS,
         ),
     ] = None
     draft: Annotated[
         Path | None,
         typer.Option(
             "--draft",
-            metavar="FILE",
-            help="A GGUF file as the draft. Without one, drafts come from text seen before.",
+            metavar="FILE|NAME",
+            help="Likewise the draft. Without one, drafts come from text seen before.",
             rich_help_panel=_MODELS,
         ),
     ] = None

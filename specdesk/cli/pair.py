@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from specdesk.errors import ModelError
+from specdesk.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from specdesk.hub.here.local_models import LocalModel
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
 def pair(
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A GGUF file; or, alone, the name of a recommended pair.")
+        str,
+        typer.Argument(
+            metavar="TARGET", help="A GGUF file, or a model as specdesk models calls it; or, alone, a pair."
+        ),
     ],
-    draft: Annotated[Path | None, typer.Argument(metavar="DRAFT", help="A GGUF file.")] = None,
+    draft: Annotated[Path | None, typer.Argument(metavar="DRAFT", help="Likewise.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the sentence.")] = False,
 ) -> int:
     """Say whether a draft fits a target, and why not. Only the headers of the files are read; nothing is loaded.
@@ -49,12 +53,18 @@ def pair(
 
 
 def _paths(target: str, draft: Path | None) -> tuple[Path, Path]:
-    if draft is not None:
-        return Path(target), draft
+    from specdesk.hub.here.naming import file_meant
     from specdesk.hub.here.on_disk import pair_paths
     from specdesk.hub.manifest import load_manifest
 
-    files = pair_paths(load_manifest().pair(target))
+    manifest = load_manifest()
+    if draft is not None:
+        if manifest.find(target) is not None and not Path(target).exists():
+            raise UsageError(f"{target} is a pair, which has a draft of its own", "leave out the draft, or name a file")
+        return file_meant(Path(target)), file_meant(draft)
+    if manifest.find(target) is None and (Path(target).exists() or target.lower().endswith(".gguf")):
+        raise UsageError("a draft is missing", f"specdesk pair {shlex.quote(target)} DRAFT")
+    files = pair_paths(manifest.pair(target))
     return files.target, files.draft
 
 

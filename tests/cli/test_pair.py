@@ -90,13 +90,38 @@ def test_a_sliding_window_and_experts_are_said(tmp_path: Path) -> None:
 def test_what_cannot_be_loaded_is_an_error(tmp_path: Path, target: Path) -> None:
     mmproj = write_stub(tmp_path / "mmproj.gguf", architecture="clip", purpose="mmproj", words=[])
     for files, said in (
-        ((target, tmp_path / "none.gguf"), "none.gguf cannot be loaded: it cannot be read: No such file or directory"),
+        ((target, tmp_path / "none.gguf"), "no file lies at {tmp_path}/none.gguf: there is no model"),
         ((target, mmproj), "mmproj.gguf cannot be loaded: it is no language model but what goes with one (mmproj)"),
         ((tmp_path, target), "cannot be loaded: it is no regular file"),
     ):
         done = specdesk("pair", *files)
         assert (done.returncode, done.stdout) == (3, "")
-        assert said in done.stderr
+        assert said.format(tmp_path=tmp_path) in done.stderr
+
+
+def test_models_by_the_names_they_have_in_the_list(tmp_path: Path) -> None:
+    folder = Path(os.environ["SPECDESK_HOME"]) / "models" / "owner" / "toy"
+    folder.mkdir(parents=True)
+    write_stub(folder / "one.gguf", name="First")
+    write_stub(folder / "two.gguf", name="Second")
+    for one, other in (("one.gguf", "Second"), ("owner/toy/one.gguf", "TWO"), ("hf:owner/toy/one.gguf", "two.gguf")):
+        done = specdesk("pair", one, other, "--json")
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert (said["target"], said["draft"]) == (str(folder / "one.gguf"), str(folder / "two.gguf"))
+    done = specdesk("run", "--target", "onee.gguf", "--draft", "Second", "Hi")
+    assert done.returncode == 3
+    assert "no file lies at onee.gguf: " in done.stderr
+    assert "the nearest: one.gguf" in done.stderr
+    done = specdesk("run", "--target", "hf:owner/toy/three.gguf", "Hi")
+    assert (done.returncode, "(specdesk download hf:owner/toy/three.gguf)" in done.stderr) == (3, True)
+
+
+def test_one_file_alone_wants_a_draft(target: Path) -> None:
+    done = specdesk("pair", target)
+    assert (done.returncode, done.stderr) == (2, f"specdesk: a draft is missing (specdesk pair {target} DRAFT)\n")
+    done = specdesk("pair", "default", target)
+    assert (done.returncode, "default is a pair" in done.stderr) == (2, True)
 
 
 def test_a_recommended_pair_by_its_name() -> None:

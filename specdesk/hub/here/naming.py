@@ -6,21 +6,44 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from specdesk.errors import UsageError
+from specdesk.errors import ModelError, UsageError
 from specdesk.hub.here.added import place_of
-from specdesk.hub.here.local_models import LocalModel
+from specdesk.hub.here.local_models import LocalModel, library_here
+from specdesk.hub.reference import is_reference, parse_reference
+from specdesk.hub.split import part_of
+from specdesk.paths import models_dir
 
 _MOST_NAMED = 5
 
 
+def file_meant(wanted: Path) -> Path:
+    """The file at that path; where there is none, the one to load of the model of this disk that is called so.
+
+    Raises: ModelError where nothing is meant by it, or several models are; StorageError where the disk does not say.
+    """
+    text = str(wanted)
+    if wanted.exists() or part_of(wanted.name) is not None:  # of a part that is missing others may be here
+        return wanted
+    if is_reference(text):
+        reference = parse_reference(text, "")
+        if not (place := reference.places()[0]).exists():
+            raise ModelError(f"{text} is not on this disk", f"specdesk download {text}")
+        return place
+    try:
+        return named(list(library_here().models()), text).path
+    except UsageError as error:
+        raise ModelError(f"no file lies at {text}: {error.message}", error.hint) from error
+
+
 def named(models: Sequence[LocalModel], wanted: str) -> LocalModel:
-    """The model with a file at that path, or else the one that is called so, or whose file is, in any case.
+    """The model with a file at that path, also as seen from the models folder, or else the one that is called so, or
+    whose file is, in any case.
 
     Raises: UsageError where there is none, with the nearest ones, or where there are several, with their paths.
     """
-    place = place_of(Path(wanted))
+    places = {place_of(Path(wanted)), place_of(models_dir() / wanted)}
     for model in models:
-        if place in (path.absolute() for path in model.files):
+        if not places.isdisjoint(path.absolute() for path in model.files):
             return model
     meant = [model for model in models if wanted.casefold() in _names(model)]
     if len(meant) == 1:
