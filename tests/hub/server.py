@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import ssl
@@ -55,6 +56,14 @@ class HubServer:
     """What the hub calls the file, where it lies on another host."""
     ranges: str = "right"
     """Whether a part of a file can be asked for: `right`; `wrong` sends another one, `none` the whole file."""
+    most_bytes: int | None = None
+    """The longest part of a file that is sent at once."""
+    total: str | None = None
+    """What is said of the length of the whole where a part of it is sent, instead of the truth."""
+    says_length: bool = True
+    """Whether a body's length is said before it; without, it ends where the connection does."""
+    compresses: bool = False
+    """Whether bodies are compressed, unasked."""
     body_bytes: int = 0
     """Of all bodies together, as far as they were sent."""
     head_redirect: str | None = None
@@ -141,7 +150,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         content = self._part(content)
         self._tag()
-        self.send_header("Content-Length", str(len(content)))
+        if hub.compresses:
+            content = gzip.compress(content)
+            self.send_header("Content-Encoding", "gzip")
+        if hub.says_length:
+            self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         stalls = hub.stalls and (hub.sent_bytes is not None or bool(hub.breaks))
         sent = content[: hub.breaks.pop(0) if hub.breaks else hub.sent_bytes]
@@ -181,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         """What of the file was asked for, after the headers that say so have been sent."""
         if self.headers.get("Range") == "bytes=0-0":
             self.send_response(206)
-            self.send_header("Content-Range", f"bytes 0-0/{len(content)}")
+            self.send_header("Content-Range", f"bytes 0-0/{self.hub.total or len(content)}")
             return content[:1]
         asked, only_of = self.headers.get("Range"), self.headers.get("If-Range")
         if asked is None or self.hub.ranges == "none" or only_of not in (None, self.hub.etag):
@@ -191,9 +204,10 @@ class _Handler(BaseHTTPRequestHandler):
         if start >= len(content):
             self.send_response(416)
             return b""
+        end = len(content) if self.hub.most_bytes is None else min(len(content), start + self.hub.most_bytes)
         self.send_response(206)
-        self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        return content[start:]
+        self.send_header("Content-Range", f"bytes {start}-{end - 1}/{self.hub.total or len(content)}")
+        return content[start:end]
 
     def _content(self) -> bytes | None:
         """The file asked for; or None, after the refusal has been sent."""

@@ -21,6 +21,7 @@ STALL_S = 20.0
 """How long a body may send nothing."""
 
 _UNTRUSTED = "which SSL_CERT_FILE can change: it names a file of certificates to trust"
+_RANGE = re.compile(r"bytes (\d{1,18})-\d*/(\d{1,18}|\*)")
 _PARTIAL = 206
 _UNSATISFIABLE = 416
 
@@ -60,14 +61,23 @@ class HttpBody:
                     raise ResumeError(f"{host} has less of {path} than has come already")
                 response.raise_for_status()
                 self._compare(response, host, start)
+                at = start
                 # As they come: on a slow line a chunk of full size would take many seconds to fill.
-                yield from response.iter_bytes()
+                for chunk in response.iter_bytes():
+                    at += len(chunk)
+                    yield chunk
+                # A body without a length ends where its connection does, and some servers send less at once than they
+                # are asked for.
+                if at < self._file.size_bytes:
+                    raise BrokenOffError(f"{host} broke off: it sent {at} of {self._file.size_bytes} bytes of {path}")
         except httpx2.HTTPStatusError as error:
             raise refusal(error.response, f"{host} answered {error.response.status_code} for {path}") from error
         except httpx2.ConnectTimeout as error:
             raise BrokenOffError(f"{host} did not answer within {self._answer_s:g} s") from error
         except httpx2.TimeoutException as error:
             raise BrokenOffError(f"{host} sent nothing for {self._stall_s:g} s") from error
+        except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+            raise SourceError(f"{host} leads nowhere for {path}: {error}") from error
         except httpx2.RequestError as error:
             raise BrokenOffError(f"{host} broke off: {reason(error)}") from error
 
@@ -79,10 +89,15 @@ class HttpBody:
             raise ResumeError(f"{path} has changed at {host} while it was fetched")
         if start and response.status_code != _PARTIAL:
             raise ResumeError(f"{host} cannot go on in the middle of {path}")
-        if start and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+        part = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if start and (part is None or int(part[1]) != start):
             raise ResumeError(f"{host} sends another part of {path} than was asked for")
-        length = response.headers.get("Content-Length", "")
-        compare_size(host, start + int(length) if length.isdecimal() else None, self._file)
+        compressed = response.headers.get("Content-Encoding", "identity") != "identity"
+        if start and compressed:
+            raise ResumeError(f"{host} sends {path} compressed, and cannot go on in the middle")
+        length = response.headers.get("Content-Length", "") if part is None and not compressed else ""
+        said = part[2] if part is not None else length
+        compare_size(host, int(said) if said.isdecimal() else None, self._file)
         # A weak one does not promise the same bytes, and may not be asked with.
         self._etag = etag if not etag.startswith("W/") else ""
 
