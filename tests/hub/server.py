@@ -64,6 +64,9 @@ class HubServer:
     """Whether a body's length is said before it; without, it ends where the connection does."""
     compresses: bool = False
     """Whether bodies are compressed, unasked."""
+    head_says_length: bool = True
+    compresses_head: bool = False
+    """The same two of HEAD."""
     body_bytes: int = 0
     """Of all bodies together, as far as they were sent."""
     head_redirect: str | None = None
@@ -72,6 +75,8 @@ class HubServer:
     seen: list[Seen] = field(default_factory=list)
     commit: str = "0" * 40
     card: dict[str, Any] = field(default_factory=lambda: {"license": "mit"})
+    listing: bytes | None = None
+    """What is answered to who asks what a repository holds, instead of the truth."""
     listed: list[str] = field(default_factory=list)
     """Names that are listed beside those of `files`."""
     has_head: bool = True
@@ -128,8 +133,10 @@ class _Handler(BaseHTTPRequestHandler):
         if hub.head_redirect:
             self.send_header("Location", hub.head_redirect + urlsplit(self.path).path)
             self.send_header("Content-Length", "0")
-        else:
-            self.send_header("Content-Length", str(size))
+        elif hub.head_says_length:
+            self.send_header("Content-Length", str(size // 2 if hub.compresses_head else size))
+        if hub.compresses_head:
+            self.send_header("Content-Encoding", "gzip")
         self._tag()
         if "/resolve/" in self.path:
             self.send_header("X-Repo-Commit", hub.commit)
@@ -183,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             for name, content in (named | dict.fromkeys(hub.listed, b"GGUF")).items()
         ]
         answer = {"id": repo, "modelId": repo, "sha": hub.commit, "cardData": hub.card, "siblings": siblings}
-        body = json.dumps(answer).encode()
+        body = json.dumps(answer).encode() if hub.listing is None else hub.listing
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

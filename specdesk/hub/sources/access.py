@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Final
 from urllib.parse import urlsplit
 
 from huggingface_hub import constants, get_token
 
 from specdesk.hub.sources.http_body import host_of
 
+_USUAL: Final = "https://huggingface.co"
+
 
 def endpoint() -> str:
     """Where the hub is: the address of HF_ENDPOINT, or the usual one."""
-    return str(constants.ENDPOINT)
+    return str(constants.ENDPOINT) or _USUAL
 
 
 def endpoint_name(endpoint: str) -> str:

@@ -34,7 +34,7 @@ def asked(
         raise refusal(error.response, refused(error.response)) from error
     except (httpx2.TimeoutException, TimeoutError) as error:
         raise SourceUnreachableError(f"{host} did not answer within {answer_s:g} s{_by_proxy(url)}") from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, httpx2.InvalidURL) as error:
         raise SourceUnreachableError(
             f"{host} could not be asked: {error} (an endpoint, proxy, token or certificate of the environment)"
         ) from error

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
-from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
+from huggingface_hub import get_hf_file_metadata, hf_hub_url
 from huggingface_hub.file_download import HfFileMetadata
 
 from specdesk.hub.artifacts import ModelFile
 from specdesk.hub.hashing import is_sha256
+from specdesk.hub.sources.access import endpoint as usual_endpoint
 from specdesk.hub.sources.access import endpoint_name, page_of, token, without_telemetry
 from specdesk.hub.sources.asking import asked
 from specdesk.hub.sources.http_body import ANSWER_S, STALL_S, HttpBody, compare_size, host_of
@@ -48,7 +49,7 @@ class HubSource:
     ) -> None:
         """`notice` is told of each time that a lost connection is made again."""
         self._repo, self._revision = artifact.repo, artifact.revision
-        self._endpoint = endpoint or constants.ENDPOINT
+        self._endpoint = endpoint or usual_endpoint()
         self._answer_s = answer_s
         self._stall_s = stall_s
         self._pauses_s = pauses_s

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from json import JSONDecodeError
 from typing import Any
 
-from huggingface_hub import HfApi, ModelInfo, constants
+from huggingface_hub import HfApi, ModelInfo
+from huggingface_hub.errors import HFValidationError
 
 from specdesk import paths
 from specdesk.hub.artifacts import ModelFile
+from specdesk.hub.hashing import is_sha256
 from specdesk.hub.reference import HubReference
 from specdesk.hub.safe_names import unsafe
+from specdesk.hub.sources.access import endpoint as usual_endpoint
 from specdesk.hub.sources.access import endpoint_name, page_of, token, without_telemetry
 from specdesk.hub.sources.asking import asked, patiently
 from specdesk.hub.sources.http_body import ANSWER_S
@@ -75,39 +79,51 @@ def look_into(
 ) -> Repository:
     """Asks the hub. Raises: SourceError, with what to do; Interrupted."""
     without_telemetry()
-    endpoint = endpoint or constants.ENDPOINT
+    endpoint = endpoint or usual_endpoint()
     with_token = token()
     host, page = endpoint_name(endpoint), page_of(endpoint, reference.repo)
     about = Asked(host, page, reference.repo, reference.revision or "main", "", with_token is not None)
 
     def ask() -> ModelInfo:
         api = HfApi(endpoint=endpoint, token=with_token or False)
-        return api.model_info(reference.repo, revision=reference.revision, files_metadata=True, timeout=answer_s)
+        try:
+            return api.model_info(reference.repo, revision=reference.revision, files_metadata=True, timeout=answer_s)
+        except HFValidationError as error:
+            raise SourceError(f'"{reference.repo}" is no name of a repository: {error}') from error
+        except (JSONDecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            # The library takes the answer apart without looking: a mirror's, or a page that asks to log in.
+            raise SourceError(
+                f"{host} answered something else than the hub does (HF_ENDPOINT says who is asked)"
+            ) from error
 
     info = patiently(
         lambda: asked(ask, endpoint, host, refused=about.refused, answer_s=answer_s, stop=stop), notice, stop
     )
-    return Repository(reference, info.sha or reference.revision or "main", _licence(info), _files(info.siblings or ()))
+    commit = info.sha if isinstance(info.sha, str) and info.sha else reference.revision or "main"
+    return Repository(reference, commit, _licence(info), _files(info.siblings or ()))
 
 
 def _files(siblings: Sequence[Any]) -> dict[str, ModelFile]:
     files = {}
     for sibling in siblings:
         name, size = sibling.rfilename, sibling.size
-        if not name.lower().endswith(".gguf") or unsafe(name) or not size:
+        if type(name) is not str or not name.lower().endswith(".gguf") or unsafe(name):
             continue
-        sha256 = sibling.lfs.sha256 if sibling.lfs is not None else None
+        if type(size) is not int or size <= 0:
+            continue
+        stated = str(sibling.lfs.sha256).lower() if sibling.lfs is not None else ""
+        sha256 = stated if is_sha256(stated) else None
         files[name] = ModelFile(name, size, sha256, sha256 or sibling.blob_id or "")
     return files
 
 
 def _licence(info: ModelInfo) -> str | None:
     card = info.card_data
-    if card is None:
+    if card is None or not hasattr(card, "get"):
         return None
     named = card.get("license_name") if card.get("license") in (None, "other") else None
     licence = named or card.get("license")
-    return ", ".join(map(str, licence)) if isinstance(licence, list) else licence and str(licence)
+    return ", ".join(map(str, licence)) if isinstance(licence, list) else str(licence) if licence else None
 
 
 def _near(path: str, files: dict[str, ModelFile]) -> str:

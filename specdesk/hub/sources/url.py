@@ -22,7 +22,7 @@ from specdesk.hub.sources.source import SourceError
 from specdesk.hub.stopping import Stop
 
 _RANGE: Final = re.compile(r"bytes \d+-\d+/(\d+)")
-_NO_HEAD: Final = (403, 405, 501)
+_NO_HEAD: Final = (400, 403, 405, 501)
 """What servers answer that know no HEAD, or have signed the address for GET only."""
 
 
@@ -88,7 +88,7 @@ class UrlSource:
         # Compressed on the way, it would have another length.
         plain, client = {"Accept-Encoding": "identity"}, get_session()
         response = client.head(self._url, headers=plain, timeout=self._answer_s, follow_redirects=True)
-        if response.status_code in _NO_HEAD:
+        if response.status_code in _NO_HEAD or (response.is_success and not _length(response)):
             one_byte = plain | {"Range": "bytes=0-0"}
             with client.stream(
                 "GET", self._url, headers=one_byte, timeout=self._answer_s, follow_redirects=True
@@ -98,18 +98,14 @@ class UrlSource:
         return self._file(response)
 
     def _file(self, response: httpx2.Response) -> ModelFile:
-        hops = [*response.history, response]
-        # Servers that speak as the hub does name the file before they send on to where it lies.
-        linked = next((hop.headers for hop in hops if "X-Linked-Size" in hop.headers), httpx2.Headers())
-        part = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        said = str(linked.get("X-Linked-Size") or (part[1] if part else response.headers.get("Content-Length", "")))
-        if not said.isdecimal() or int(said) == 0:
+        size = _length(response)
+        if not size:
             raise SourceError(f"{self.name} does not say how long {self._path} is: what comes could not be checked")
-        linked_etag = linked.get("X-Linked-Etag", "").strip('"')
+        linked_etag = _linked(response).get("X-Linked-Etag", "").strip('"')
         sha256 = linked_etag if is_sha256(linked_etag) else None
         etag = response.headers.get("ETag", "")
         version = sha256 or ("" if etag.startswith("W/") else etag)
-        return ModelFile(PurePosixPath(self._path).name, int(said), sha256, version)
+        return ModelFile(PurePosixPath(self._path).name, size, sha256, version)
 
     def _refused(self, response: httpx2.Response) -> str:
         status = response.status_code
@@ -120,3 +116,21 @@ class UrlSource:
                 return f"{self.name} has no {self._path}: check the address ({status})"
             case _:
                 return f"{self.name} answered {status} for {self._path}"
+
+
+def _linked(response: httpx2.Response) -> httpx2.Headers:
+    """The headers by which servers that speak as the hub does name the file, before they send on to where it lies."""
+    hops = [*response.history, response]
+    return next((hop.headers for hop in hops if "X-Linked-Size" in hop.headers), httpx2.Headers())
+
+
+def _length(response: httpx2.Response) -> int:
+    """How long the file is by that answer; 0 where it does not say."""
+    said = _linked(response).get("X-Linked-Size", "")
+    if not said and (part := response.headers.get("Content-Range")) is not None:
+        # The length beside it is that of the part.
+        match = _RANGE.fullmatch(part)
+        said = "" if match is None else match[1]
+    elif not said and response.headers.get("Content-Encoding", "identity") == "identity":
+        said = response.headers.get("Content-Length", "")
+    return int(said) if said.isdecimal() else 0

@@ -379,6 +379,23 @@ def test_a_server_without_head_is_asked_for_one_byte(hub: HubServer, url: UrlRef
     assert ranges(hub) == ["bytes=0-0", None]
 
 
+@pytest.mark.parametrize("compresses", [False, True])
+def test_one_whose_head_tells_no_length_is_asked_for_one_byte_too(
+    hub: HubServer, url: UrlReference, compresses: bool
+) -> None:
+    """Of what is compressed on the way it tells another length."""
+    hub.head_says_length, hub.compresses_head = compresses, compresses
+    fetch_reference(url, Recorder())
+    assert place(url).read_bytes() == GGUF
+    assert ranges(hub) == ["bytes=0-0", None]
+
+
+def test_the_length_of_one_byte_is_not_that_of_the_file(hub: HubServer, url: UrlReference) -> None:
+    hub.has_head, hub.total = False, "*"
+    with pytest.raises(NetworkError, match=r"does not say how long some/where/toy\.gguf is"):
+        fetch_reference(url, Recorder())
+
+
 def test_a_page_is_not_taken_for_a_model(hub: HubServer, url: UrlReference, home: Path) -> None:
     hub.files["some/where/toy.gguf"] = b"<html>please log in</html>"
     with pytest.raises(NetworkError, match="sends something else than a GGUF file"):
