@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.filesize import decimal
 
+from specdesk.tokenview import visible
+
 if TYPE_CHECKING:
     from specdesk.hub.download.report import FetchPlan
 
@@ -20,4 +22,4 @@ def plan_lines(plan: FetchPlan) -> list[str]:
     ]
     if plan.memory_bytes is not None:
         lines.insert(2, f"memory: about {decimal(plan.memory_bytes)} to run it")
-    return lines
+    return [visible(line.replace("\n", " ")) for line in lines]

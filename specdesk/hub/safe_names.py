@@ -8,7 +8,8 @@ from typing import Final
 _LONGEST_BYTES: Final = 200
 """Of one name: beside the file lie others with a longer one, and file systems end at 255."""
 
-_FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069<>:"|?*\\]')
+"""What systems refuse, what drives a terminal, and what turns the letters behind it round."""
 _DEVICES: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """What Windows takes for a device, whatever the folder and the suffix."""
 

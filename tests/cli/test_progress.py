@@ -55,6 +55,16 @@ def test_what_came_before_is_said() -> None:
     assert plan_lines(again)[0] == "fetching toy-pair: 1.6 GB, 500.0 MB of it from before (a.gguf, b.gguf)"
 
 
+def test_what_others_wrote_drives_no_terminal_and_makes_no_lines_of_its_own() -> None:
+    """Whoever owns a repository states its licence."""
+    stream = io.StringIO()
+    LineReporter(stream).begin(replace(PLAN, licences=("\x1b[2J\x9bnone\nlicence: MIT",)))
+    assert (
+        stream.getvalue().splitlines()[1]
+        == "licence: \N{SYMBOL FOR ESCAPE}[2J\N{REPLACEMENT CHARACTER}none licence: MIT"
+    )
+
+
 def test_without_a_terminal_there_is_a_line_every_tenth() -> None:
     stream = io.StringIO()
     with shell_reporter(stream) as report:

@@ -9,7 +9,15 @@ from specdesk.hub.safe_names import unsafe
 
 @pytest.mark.parametrize(
     "name",
-    ["x.gguf", "Q4/x-00001-of-00002.gguf", "Qwen2.5 (1.5B) + [draft].gguf", "日本語.gguf", "a..b.gguf", "console.gguf"],
+    [
+        "x.gguf",
+        "Q4/x-00001-of-00002.gguf",
+        "Qwen2.5 (1.5B) + [draft].gguf",
+        "日本語.gguf",
+        "ني\u200cم.gguf",
+        "a..b.gguf",
+        "console.gguf",
+    ],
 )
 def test_what_a_file_may_be_called(name: str) -> None:
     assert unsafe(name) == ""
@@ -40,6 +48,10 @@ def test_what_a_file_may_be_called(name: str) -> None:
         "x\0.gguf",
         "x\n.gguf",
         "x\x1b[31m.gguf",
+        "x\x9b31m.gguf",
+        "x\u202efugg.exe.gguf",
+        "x\u2066.gguf",
+        "x\u2028.gguf",
         "x?.gguf",
         "\udcff.gguf",
         f"{'x' * 201}.gguf",

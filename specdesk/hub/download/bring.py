@@ -48,10 +48,13 @@ def bring(
     """Fetch all of it; `name` is what the user calls it.
 
     Raises: NetworkError when every source of a file failed, naming each and why; StorageError when the disk has not
-    enough room for all of it, or refuses, or when a place leads out of the models directory; Interrupted.
+    enough room for all of it, or refuses, or when a place leads out of the models directory, or
+    is taken by what is no file; Interrupted.
     """
     for one in wanted:
         on_disk.refuse_outside(one.path)
+        with disk_errors(one.path):
+            on_disk.refuse_what_is_no_file(one.path)
     destination = paths.models_dir()
     with disk_errors(destination):
         room = room_for([(one.path, one.file) for one in wanted], destination)
@@ -134,4 +137,6 @@ def disk_errors(path: Path) -> Generator[None]:
         raise
     except OSError as error:
         hint = ROOM_HINT if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise StorageError(f"{path}: {error.strerror or error}", hint) from error
+        # It may lie beside the file: a part, a lock.
+        place = error.filename if isinstance(error.filename, str) else path
+        raise StorageError(f"{place}: {error.strerror or error}", hint) from error

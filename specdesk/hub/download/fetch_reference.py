@@ -104,10 +104,9 @@ def compare(one: PublishedFile, stop: Stop, *, hashing: bool = True) -> State:
     Raises: StorageError where the disk refuses; Interrupted.
     """
     with disk_errors(one.path):
-        try:
-            size = one.path.stat().st_size
-        except (FileNotFoundError, NotADirectoryError):
+        if not one.path.is_file():
             return State.ABSENT
+        size = one.path.stat().st_size
         if size != one.file.size_bytes:
             return State.OTHER
         origin = origin_of(one.path)
@@ -182,9 +181,7 @@ def _pinned(reference: Reference) -> Reference:
 
 def _is_here(path: Path, revision: str | None) -> bool:
     with disk_errors(path):
-        try:
-            path.stat()
-        except (FileNotFoundError, NotADirectoryError):
+        if not path.is_file():
             return False
     if revision is None:
         return True

@@ -63,6 +63,12 @@ def refuse_outside(path: Path) -> None:
         )
 
 
+def refuse_what_is_no_file(path: Path) -> None:
+    """Raises StorageError where a folder, a pipe or the like stands in the place of a file. Raises OSError too."""
+    if path.exists() and not path.is_file():
+        raise StorageError(f"{path} is there, and is no file", "take it away")
+
+
 def missing_files(artifact: Artifact) -> tuple[ModelFile, ...]:
     """The files of the artifact that are not here."""
     return tuple(file for file in artifact.files if not is_present(artifact, file))

@@ -295,3 +295,24 @@ def test_a_source_that_cannot_be_reached_is_asked_once_a_run(home: Path) -> None
     fetch_pair(pair, report, sources_of=only(Unreachable(), GivenSource(GOOD)))
     assert asked == ["target.gguf"]
     assert len([notice for notice in report.notices if "far one" in notice]) == 1
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_in_its_place_is_said_before_anything_is_fetched(kind: str) -> None:
+    artifact = artifact_of()
+    place = on_disk.file_path(artifact, artifact.files[0])
+    place.parent.mkdir(parents=True)
+    place.mkdir() if kind == "folder" else os.mkfifo(place)
+    source = GivenSource([CONTENT])
+    with pytest.raises(StorageError, match=f"{place} is there, and is no file .*take it away"):
+        fetch(artifact, Recorder(), sources_of=lambda _artifact: (source,))
+    assert source.asked == 0
+
+
+@pytest.mark.parametrize("name", ["toy.gguf.part", ".toy.gguf.lock"])
+def test_what_stands_in_the_way_is_named(name: str) -> None:
+    artifact = artifact_of()
+    beside = on_disk.file_path(artifact, artifact.files[0]).with_name(name)
+    beside.mkdir(parents=True)
+    with pytest.raises(StorageError, match=f"{beside}: Is a directory"):
+        fetch(artifact, Recorder(), sources_of=lambda _artifact: (GivenSource([CONTENT]),))

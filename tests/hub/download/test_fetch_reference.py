@@ -102,6 +102,13 @@ def test_what_is_here_is_not_asked_about(hub: HubServer) -> None:
     assert (hub.seen, report) == ([], Recorder())
 
 
+def test_a_folder_of_its_name_is_not_it(hub: HubServer) -> None:
+    place().mkdir(parents=True)
+    for update in (False, True):
+        with pytest.raises(StorageError, match="is no file"):
+            fetch_reference(TOY, Recorder(), update=update)
+
+
 def test_wrong_bytes_get_no_name(hub: HubServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The listing is of other bytes than those that are sent."""
     published = look_up(TOY, lambda _text: None, Never())
