@@ -43,20 +43,22 @@ def _root(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def list_(as_json: AsJson = False) -> None:
-    """List the recommended pairs, here or to be had, and the model files of this disk.
+    """List the recommended pairs, here or to be had, the model files of this disk, and unfinished downloads.
 
     Files that cannot be loaded are listed with the reason.
     """
     from specdesk.cli.models_output import print_shelf, print_shelf_json
     from specdesk.hub.here.inventory import Recommended
     from specdesk.hub.here.local_models import library_here
+    from specdesk.hub.here.unfinished import unfinished_here
     from specdesk.hub.manifest import load_manifest
 
     models = list(library_here().models())
+    unfinished = unfinished_here()
     if as_json:
-        print_shelf_json(Recommended(load_manifest()), models)
+        print_shelf_json(Recommended(load_manifest()), models, unfinished)
         return
-    print_shelf(Recommended(load_manifest()), models)
+    print_shelf(Recommended(load_manifest()), models, unfinished)
     try:
         offered = _offered()
     except StorageError:  # which stands in the list already

@@ -18,6 +18,7 @@ from specdesk import paths
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.inventory import PairState, Presence, Recommended, pair_state, quantization_of
 from specdesk.hub.here.local_models import LocalModel
+from specdesk.hub.here.unfinished import Unfinished
 from specdesk.settings import DEFAULT_N_CTX
 from specdesk.tokenview import visible
 
@@ -25,8 +26,8 @@ _WIDE: Final = 10_000
 """Columns a table may take: a terminal wraps its lines, and whoever reads a pipe wants them whole."""
 
 
-def print_shelf(recommended: Recommended, models: Sequence[LocalModel]) -> None:
-    """A table of the pairs, one of the files of each place, and why some of those cannot be loaded."""
+def print_shelf(recommended: Recommended, models: Sequence[LocalModel], unfinished: Sequence[Unfinished]) -> None:
+    """A table of the pairs, one of the files of each place, why some of those cannot be loaded, what has come in part."""
     manifest = recommended.manifest
     _print("Recommended pairs")
     _print_table(
@@ -46,15 +47,20 @@ def print_shelf(recommended: Recommended, models: Sequence[LocalModel]) -> None:
         _print("\nCannot be loaded")
         for model in broken:
             _print(f"  {_known_as(model)} ({decimal(model.size_bytes)}): {model.problem}")
+    if unfinished:
+        _print("\nUnfinished downloads: the same one goes on, specdesk models remove FILE takes it away")
+        rows = [(str(one.path), decimal(one.here_bytes), _pairs(one.path, recommended)) for one in unfinished]
+        _print_table(("file", "here", "pairs"), rows)
 
 
-def print_shelf_json(recommended: Recommended, models: Sequence[LocalModel]) -> None:
+def print_shelf_json(recommended: Recommended, models: Sequence[LocalModel], unfinished: Sequence[Unfinished]) -> None:
     """One object; docs/models.md has its keys."""
     manifest = recommended.manifest
     shelf = {
         "models_dir": str(paths.models_dir()),
         "pairs": [_pair_record(pair_state(pair), default=pair.name == manifest.default) for pair in manifest.pairs],
         "files": [_model_record(model, recommended) for model in models],
+        "unfinished": [_unfinished_record(one, recommended) for one in unfinished],
     }
     sys.stdout.write(json.dumps(shelf, allow_nan=False) + "\n")
 
@@ -71,10 +77,14 @@ def _pair_row(state: PairState, *, default: bool) -> Sequence[str]:
 
 def _model_row(model: LocalModel, folder: Path, recommended: Recommended) -> Sequence[str]:
     quantization = "" if model.header is None else model.header.quantization
-    pairs = ", ".join(pair.name for pair in recommended.pairs(model))
+    pairs = _pairs(model.path, recommended)
     file = model.path.relative_to(folder) if model.path.is_relative_to(folder) else model.path
     shown = model.path if file == Path() else file
     return model.name, decimal(model.size_bytes), quantization, recommended.licence(model), pairs, str(shown)
+
+
+def _pairs(path: Path, recommended: Recommended) -> str:
+    return ", ".join(pair.name for pair in recommended.pairs(path))
 
 
 def _known_as(model: LocalModel) -> str:
@@ -122,7 +132,16 @@ def _model_record(model: LocalModel, recommended: Recommended) -> dict[str, Any]
         "n_ctx_train": None if header is None else header.n_ctx_train or None,
         "vocabulary": None if known is None else {"tokens": known.n_used, "sha256": known.sha256},
         "licence": recommended.licence(model) or None,
-        "pairs": [pair.name for pair in recommended.pairs(model)],
+        "pairs": [pair.name for pair in recommended.pairs(model.path)],
+    }
+
+
+def _unfinished_record(one: Unfinished, recommended: Recommended) -> dict[str, Any]:
+    return {
+        "path": str(one.path),
+        "part": str(one.part),
+        "here_bytes": one.here_bytes,
+        "pairs": [pair.name for pair in recommended.pairs(one.path)],
     }
 
 

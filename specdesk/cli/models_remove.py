@@ -26,7 +26,7 @@ def remove(
         bool, typer.Option("--shared", help="Of a pair, delete also what another pair that is here needs.")
     ] = False,
 ) -> None:
-    """Delete a pair or a model that was downloaded, or forget a file or folder that was added.
+    """Delete a pair or a model that was downloaded, what has come of one, or forget a file or folder that was added.
 
     What was added is never deleted.
     """
@@ -57,6 +57,7 @@ def _removal(name: str, *, shared: bool) -> Removal:
     from specdesk.hub.here import removal
     from specdesk.hub.here.local_models import library_here
     from specdesk.hub.here.naming import named
+    from specdesk.hub.here.unfinished import named_unfinished, unfinished_here
     from specdesk.hub.manifest import load_manifest
 
     manifest = load_manifest()
@@ -67,7 +68,15 @@ def _removal(name: str, *, shared: bool) -> Removal:
         return found
     if shared:
         raise UsageError(f'"{name}" is no pair', "--shared goes with the name of one")
-    return removal.of_model(named(list(library_here().models()), name))
+    unfinished = unfinished_here()
+    try:
+        model = named(list(library_here().models()), name)
+    except UsageError:
+        meant = named_unfinished(unfinished, name)
+        if not meant:
+            raise
+        return removal.of_unfinished(meant)
+    return removal.of_model(model, unfinished)
 
 
 def _ask(wanted: Removal, size: str) -> None:

@@ -68,6 +68,23 @@ def test_what_has_come_of_a_download_counts(left_bytes: int) -> None:
     assert (state["state"], state["here_bytes"]) == ("partly here", file.size_bytes - left_bytes)
 
 
+def test_downloads_that_are_not_finished_are_listed(tmp_path: Path) -> None:
+    """Of whatever was asked for: pairs know their parts, and who else would tell of those of a hub or an address?"""
+    pair = load_manifest().pair(PAIR)
+    recommended = file_path(pair.target, pair.target.files[0])
+    other = models_dir() / "127.0.0.1_80" / "o" / "x.gguf"
+    for path, n_bytes in ((recommended, 2000), (other, 1000)):
+        path.parent.mkdir(parents=True)
+        path.with_name(f"{path.name}.part").write_bytes(b"x" * n_bytes)
+    shown = models().stdout
+    assert "Unfinished downloads: the same one goes on, specdesk models remove FILE takes it away" in shown
+    assert row(shown, str(other)) == [str(other), "1.0 kB"]
+    assert row(shown, str(recommended)) == [str(recommended), "2.0 kB", PAIR]
+    first, second = json.loads(models("--json").stdout)["unfinished"]
+    assert first == {"path": str(other), "part": f"{other}.part", "here_bytes": 1000, "pairs": []}
+    assert (second["path"], second["pairs"]) == (str(recommended), [PAIR])
+
+
 def test_files_that_cannot_be_loaded_stand_with_the_reason(tmp_path: Path) -> None:
     (models_dir() / "x").mkdir(parents=True)
     (models_dir() / "x" / "damaged.gguf").write_bytes(b"GGUF\3\0\0\0")

@@ -169,3 +169,38 @@ def test_what_is_being_downloaded_is_not_deleted() -> None:
     assert f"{target.name} is being downloaded now (stop that first)" in done.stderr
     assert target.exists()
     assert draft.exists()
+
+
+@pytest.mark.parametrize("named", ["path", "part", "name"])
+def test_what_has_come_of_a_download_is_removed_with_all_that_is_known_of_it(named: str) -> None:
+    path = models_dir() / "owner" / "toy" / "x.gguf"
+    pieces = path.with_name("x.gguf.pieces")
+    pieces.mkdir(parents=True)
+    (pieces / "one.whl").write_bytes(b"x")
+    for beside in ("x.gguf.part", "x.gguf.part.version", "x.gguf.pieces.json", ".x.gguf.lock"):
+        path.with_name(beside).write_bytes(b"x" * 100)
+    wanted = {"path": path, "part": path.with_name("x.gguf.part"), "name": "X.gguf"}[named]
+    done = models("remove", wanted, "--yes")
+    assert (done.returncode, lines(done.stderr)) == (
+        0,
+        [f"specdesk: deleted: {path}.part", "specdesk: 100 bytes freed"],
+    )
+    assert list(models_dir().iterdir()) == []
+
+
+def test_a_split_model_goes_with_what_has_come_of_its_other_parts() -> None:
+    names = [f"big-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+    here, half = (models_dir() / "owner" / "big" / name for name in names[:2])
+    write_stub(here, "Big", n_parts=3)
+    half.with_name(f"{half.name}.part").write_bytes(b"x" * 100)
+    done = models("remove", names[0], "--yes")
+    assert done.returncode == 0, done.stderr
+    assert list(models_dir().iterdir()) == []
+
+
+def test_a_later_part_names_its_model_too() -> None:
+    names = [f"big-0000{number}-of-00002.gguf" for number in (1, 2)]
+    for name in names:
+        write_stub(models_dir() / "owner" / "big" / name, "Big", n_parts=2)
+    assert models("remove", names[1], "--yes").returncode == 0
+    assert list(models_dir().iterdir()) == []

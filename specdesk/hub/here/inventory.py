@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.local_models import LocalModel
@@ -46,18 +47,18 @@ class Recommended:
             file_path(artifact, file).absolute(): artifact for artifact in manifest.artifacts for file in artifact.files
         }
 
-    def artifact(self, model: LocalModel) -> Artifact | None:
-        """The one whose file belongs in its place."""
-        return self._artifacts.get(model.path.absolute())
+    def artifact(self, path: Path) -> Artifact | None:
+        """The one whose file belongs there."""
+        return self._artifacts.get(path.absolute())
 
-    def pairs(self, model: LocalModel) -> tuple[Pair, ...]:
-        """The pairs that it would be loaded for."""
-        artifact = self.artifact(model)
+    def pairs(self, path: Path) -> tuple[Pair, ...]:
+        """The pairs that a file there would be loaded for."""
+        artifact = self.artifact(path)
         return () if artifact is None else tuple(pair for pair in self.manifest.pairs if artifact in pair.artifacts)
 
     def licence(self, model: LocalModel) -> str:
         """The manifest's word for it, or else the file's own; empty where neither says."""
-        artifact = self.artifact(model)
+        artifact = self.artifact(model.path)
         if artifact is not None:
             return artifact.licence
         return "" if model.header is None else model.header.licence

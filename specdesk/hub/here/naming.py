@@ -58,4 +58,5 @@ def named(models: Sequence[LocalModel], wanted: str) -> LocalModel:
 
 def _names(model: LocalModel) -> set[str]:
     called = model.called.split(", ") if model.called else []
-    return {name.casefold() for name in (model.name, model.file_name, model.path.name, model.path.stem, *called)}
+    files = [name for path in model.files for name in (path.name, path.stem)]
+    return {name.casefold() for name in (model.name, model.file_name, *files, *called)}

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Final
+
+_SUFFIX: Final = ".part"
 
 
 def part_of(path: Path) -> Path:
     """Where what has come of a file lies until it is complete."""
-    return path.with_name(f"{path.name}.part")
+    return path.with_name(f"{path.name}{_SUFFIX}")
+
+
+def place_of_part(part: Path) -> Path | None:
+    """Which file it is the part of, by its name; None where it is not that of a part of a model."""
+    name = part.name.removesuffix(_SUFFIX)
+    return part.with_name(name) if name != part.name and name.lower().endswith(".gguf") else None
+
+
+def pieces_of(path: Path) -> tuple[Path, Path]:
+    """Where a source of pieces keeps what it knows of those that came, and the folder in which it has the next one."""
+    return path.with_name(f"{path.name}.pieces.json"), path.with_name(f"{path.name}.pieces")
 
 
 def version_of_part(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.local_models import LocalModel
 from specdesk.hub.here.on_disk import file_path, has_pair
 from specdesk.hub.here.origin import forget_origin
-from specdesk.hub.here.parts import lock_of, part_of, version_of_part
+from specdesk.hub.here.parts import lock_of, part_of, pieces_of, place_of_part, version_of_part
+from specdesk.hub.here.unfinished import Unfinished, unfinished_beside
 from specdesk.hub.manifest import Manifest
 from specdesk.paths import models_dir
 
@@ -51,8 +53,11 @@ def of_pair(pair: Pair, manifest: Manifest, *, shared: bool) -> Removal:
     return Removal(tuple(files), tuple(kept))
 
 
-def of_model(model: LocalModel) -> Removal:
-    """All parts of a model in the models folder. Raises UsageError for one elsewhere, with what can be done."""
+def of_model(model: LocalModel, unfinished: Sequence[Unfinished] = ()) -> Removal:
+    """All files of a model in the models folder, and those of it that are `unfinished`.
+
+    Raises UsageError for one elsewhere, with what can be done.
+    """
     if model.added is not None:
         raise UsageError(
             f"{model.path} is not specdesk's to delete",
@@ -60,7 +65,12 @@ def of_model(model: LocalModel) -> Removal:
         )
     if models_dir().absolute() not in model.path.absolute().parents:
         raise UsageError(f"{model.path} does not lie in the models folder", f"that is {models_dir()}")
-    return Removal((*model.files, *(part_of(path) for path in model.files if part_of(path).exists())))
+    return Removal((*model.files, *(one.part for one in unfinished_beside(unfinished, model.path))))
+
+
+def of_unfinished(unfinished: Sequence[Unfinished]) -> Removal:
+    """What has come of them."""
+    return Removal(tuple(one.part for one in unfinished))
 
 
 def remove(removal: Removal) -> None:
@@ -69,7 +79,7 @@ def remove(removal: Removal) -> None:
     Raises: StorageError where a file is being downloaded, or the disk refuses; files before it are gone then.
     """
     for path in removal.files:
-        place = path.with_name(path.name.removesuffix(".part"))
+        place = place_of_part(path) or path
         lock = lock_of(place)
         try:
             with FileLock(lock, blocking=False):  # which is held while it is downloaded
@@ -77,7 +87,10 @@ def remove(removal: Removal) -> None:
                 if path == place:
                     forget_origin(path)
                 else:
-                    version_of_part(place).unlink(missing_ok=True)
+                    known, pieces = pieces_of(place)
+                    for beside in (version_of_part(place), known):
+                        beside.unlink(missing_ok=True)
+                    shutil.rmtree(pieces, ignore_errors=True)
                 lock.unlink(missing_ok=True)
         except Timeout:
             raise StorageError(f"{path.name} is being downloaded now", "stop that first") from None
