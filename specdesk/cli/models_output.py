@@ -27,7 +27,7 @@ _WIDE: Final = 10_000
 
 
 def print_shelf(recommended: Recommended, models: Sequence[LocalModel], unfinished: Sequence[Unfinished]) -> None:
-    """A table of the pairs, one of the files of each place, why some of those cannot be loaded, what has come in part."""
+    """A table of the pairs, one of the files of each place, why some cannot be loaded, and what has come in part."""
     manifest = recommended.manifest
     _print("Recommended pairs")
     _print_table(

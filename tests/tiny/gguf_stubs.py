@@ -1,10 +1,11 @@
-"""GGUF files that are all header: metadata as converters write it, and no weights."""
+"""GGUF files that are all header: metadata as converters write it, and no weights unless they are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from gguf import GGUFWriter, LlamaFileType, TokenType
 
@@ -31,10 +32,16 @@ def write_stub(
     window: int | None = None,
     n_experts: int | None = None,
     n_inner: int | Sequence[int] | None = None,
+    tensors: Mapping[str, tuple[int, int]] | None = None,
+    alignment: int | None = None,
 ) -> Path:
     """Write it; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = GGUFWriter(path, architecture)
+    if alignment is not None:
+        writer.add_custom_alignment(alignment)
+    for tensor, (width, height) in (tensors or {}).items():
+        writer.add_tensor(tensor, np.zeros((height, width), dtype=np.float32))
     if purpose is not None:
         writer.add_type(purpose)
     writer.add_name(name)
@@ -68,7 +75,14 @@ def write_stub(
     writer.add_file_type(file_type)  # llama.cpp's quantizer writes it last
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
+    if tensors:
+        writer.write_tensors_to_file()
     writer.close()
+    if tensors:
+        # The writer pads the last one too, which nobody needs.
+        width, height = list(tensors.values())[-1]
+        padding = -(width * height * 4) % writer.data_alignment
+        path.write_bytes(path.read_bytes()[: -padding or None])
     return path
 
 

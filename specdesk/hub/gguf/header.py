@@ -14,6 +14,8 @@ from specdesk.hub.gguf.values import GgufValues, Kind, Value
 from specdesk.memory import ModelSize
 
 _MOST_ENTRIES: Final = 2**16
+_ALIGNMENT: Final = 32
+"""Of the weights, where a file says nothing else."""
 _NORMAL: Final = 1
 _UNUSED: Final = 5
 _SPECIAL: Final = frozenset((2, 3, 4, _UNUSED))
@@ -213,10 +215,13 @@ def _entries(values: GgufValues) -> _Metadata:
             _array(metadata, key, values)
     if values.n_tensors > _MOST_ENTRIES:
         raise values.damaged(f"it claims to hold {values.n_tensors:,} tensors")
+    end = 0
     for _ in range(values.n_tensors):
-        name, n_weights = values.tensor()
+        name, n_weights, n_bytes = values.tensor()
+        end = max(end, n_bytes)
         metadata.n_weights += n_weights
         metadata.n_expert_weights += n_weights if "_exps." in name else 0
+    values.check_length(end, metadata.number("general.alignment", _ALIGNMENT))
     return metadata
 
 

@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 
 from specdesk.errors import ModelError
 from specdesk.hub.gguf.magic import MAGIC
+from specdesk.hub.gguf.weight_sizes import size_of
 
 Value = int | float | bool | str
 
@@ -62,7 +63,8 @@ class GgufValues:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._left = min(os.fstat(file.fileno()).st_size, _MOST_BYTES)
+        self._size = os.fstat(file.fileno()).st_size
+        self._left = min(self._size, _MOST_BYTES)
         self._buffer = b""
         self._at = 0
         self.n_tensors = 0
@@ -96,15 +98,25 @@ class GgufValues:
         """A string; bytes that are no UTF-8 are replaced."""
         return self.take(self.length()).decode("utf-8", errors="replace")
 
-    def tensor(self) -> tuple[str, int]:
-        """Name and number of weights of the next tensor, which stand behind the entries."""
+    def tensor(self) -> tuple[str, int, int]:
+        """Name and number of weights of the next tensor, which stand behind the entries, and where its bytes end.
+
+        These are counted from where the weights begin.
+        """
         name = self.text()
         n_dimensions = int.from_bytes(self.take(4), "little")
         if n_dimensions > _MOST_DIMENSIONS:
             raise self.damaged(f"a tensor in it has {n_dimensions:,} dimensions")
         n_weights = math.prod(self.numbers(Kind.UINT64, n_dimensions))
-        self.take(12)  # its type, and where it is
-        return name, n_weights
+        kind = int.from_bytes(self.take(4), "little")
+        return name, n_weights, self.length() + size_of(n_weights, kind)
+
+    def check_length(self, n_bytes: int, alignment: int) -> None:
+        """Whether the file has so many bytes of weights, which begin behind what has been read, on an even boundary."""
+        begin = self._file.tell() - (len(self._buffer) - self._at)
+        begin += -begin % max(1, alignment)
+        if n_bytes and begin + n_bytes > self._size:
+            raise ModelError(f"it is cut off: it has {self._size:,} of {begin + n_bytes:,} bytes", "download it again")
 
     def kind(self) -> Kind:
         """How the next value is stored."""

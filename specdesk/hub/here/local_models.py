@@ -170,7 +170,19 @@ class Library:
             size_bytes = state.st_size + sum(part.stat().st_size for part in beside)
         except OSError as error:
             return known(state.st_size, header, f"a part of it cannot be read: {error.strerror}", beside)
-        return known(size_bytes, header, incomplete or problem, beside)
+        return known(size_bytes, header, incomplete or problem or self._damaged(beside), beside)
+
+    def _damaged(self, beside: Sequence[Path]) -> str:
+        """What is wrong with the further parts of a model, in words; empty where nothing is."""
+        for part in beside:
+            try:
+                state = part.stat()
+                self._header(part, (state.st_size, state.st_mtime_ns))
+            except ModelError as error:
+                return f"{part.name}: {error.message}"
+            except OSError as error:
+                return f"{part.name} cannot be read: {error.strerror}"
+        return ""
 
     def _found(self) -> Iterator[tuple[Found, Path | None]]:
         for path in self._files:

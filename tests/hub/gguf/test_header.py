@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gguf import LlamaFileType
+from gguf import GGML_QUANT_SIZES, LlamaFileType
 
 from specdesk.errors import ModelError
 from specdesk.hub.gguf.file_types import FILE_TYPES
 from specdesk.hub.gguf.header import read_header, read_tokens
 from specdesk.hub.gguf.values import _AHEAD
+from specdesk.hub.gguf.weight_sizes import SIZES
 from specdesk.memory import ModelSize
 from tests.tiny import gguf_models
 from tests.tiny.gguf_stubs import WORDS, write_stub
@@ -159,3 +160,31 @@ def test_more_tensors_than_there_can_be_are_damage(tmp_path: Path) -> None:
     assert refusal(path).startswith("it is damaged: it claims to hold 1,099,511,627,776 tensors")
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<Q1sI", 1, b"a", 99))
     assert refusal(path).startswith("it is damaged: a tensor in it has 99 dimensions")
+
+
+def test_every_type_of_weights_has_ggmls_size() -> None:
+    known = {kind.value: tuple(sizes) for kind, sizes in GGML_QUANT_SIZES.items()}
+    assert SIZES.items() <= known.items()
+
+
+@pytest.mark.parametrize("alignment", [None, 1, 64])
+def test_weights_that_are_cut_off_are_missed_to_the_last_byte(tmp_path: Path, alignment: int | None) -> None:
+    """As a copy or another app's download leaves a file that ended early."""
+    path = write_stub(tmp_path / "a.gguf", tensors={"a": (64, 2), "b": (32, 3)}, alignment=alignment)
+    whole = path.read_bytes()
+    read_header(path)
+    path.write_bytes(whole + b"more")
+    read_header(path)
+    path.write_bytes(whole[:-1])
+    assert refusal(path) == f"it is cut off: it has {len(whole) - 1:,} of {len(whole):,} bytes"
+
+
+def test_of_a_type_that_is_not_known_there_has_to_be_something(tmp_path: Path) -> None:
+    path = write_stub(tmp_path / "a.gguf", tensors={"a": (64, 2)})
+    known = struct.pack("<IQQI", 2, 64, 2, 0)
+    whole = path.read_bytes()
+    assert whole.count(known) == 1
+    path.write_bytes(whole.replace(known, struct.pack("<IQQI", 2, 64, 2, 99))[: -64 * 2 * 4 + 1])
+    read_header(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "it is cut off" in refusal(path)

@@ -65,13 +65,34 @@ def test_what_cannot_chat_is_listed_with_its_reason(tmp_path: Path, monkeypatch:
 def test_a_split_model_is_one_and_says_how_much_of_it_is_here(tmp_path: Path) -> None:
     first = write_stub(tmp_path / "big-00001-of-00003.gguf", "Big", n_parts=3)
     second, third = (tmp_path / f"big-0000{number}-of-00003.gguf" for number in (2, 3))
-    second.write_bytes(b"x" * 1000)
+    write_stub(second, words=[])
     (model,) = found(tmp_path).values()
     said = "incomplete: 2 of 3 parts; big-00003-of-00003.gguf is missing"
     assert (model.path, model.problem, model.parts) == (first, said, (second,))
-    third.write_bytes(b"x" * 1000)
+    write_stub(third, words=[])
     (model,) = found(tmp_path).values()
-    assert (model.problem, model.size_bytes, model.parts) == ("", first.stat().st_size + 2000, (second, third))
+    size_bytes = sum(part.stat().st_size for part in (first, second, third))
+    assert (model.problem, model.size_bytes, model.parts) == ("", size_bytes, (second, third))
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("empty", "it is not a GGUF file"),
+        ("cut off", "it is cut off: it has"),
+        ("gone", "it cannot be read: Too many levels of symbolic links"),
+    ],
+)
+def test_a_split_model_is_no_better_than_its_parts(tmp_path: Path, damage: str, said: str) -> None:
+    write_stub(tmp_path / "big-00001-of-00002.gguf", "Big", n_parts=2)
+    second = write_stub(tmp_path / "big-00002-of-00002.gguf", words=[], tensors={"a": (64, 2)})
+    if damage == "gone":
+        second.unlink()
+        second.symlink_to(second)
+    else:
+        second.write_bytes(b"" if damage == "empty" else second.read_bytes()[:-1])
+    (model,) = found(tmp_path).values()
+    assert said.removeprefix("it ") in model.problem
 
 
 def test_parts_without_their_first_are_one_model_too(tmp_path: Path) -> None:
