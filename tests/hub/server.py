@@ -24,6 +24,7 @@ class Seen:
     authorization: str | None
     range: str | None = None
     if_range: str | None = None
+    accept_encoding: str | None = None
 
 
 @dataclass
@@ -55,7 +56,10 @@ class HubServer:
     linked_etag: str | None = None
     """What the hub calls the file, where it lies on another host."""
     ranges: str = "right"
-    """Whether a part of a file can be asked for: `right`; `wrong` sends another one, `none` the whole file."""
+    """Whether a part of a file can be asked for: `right`; `wrong` sends another one, `none` the whole file.
+
+    `unsaid` sends it without saying which one it is.
+    """
     most_bytes: int | None = None
     """The longest part of a file that is sent at once."""
     total: str | None = None
@@ -213,13 +217,14 @@ class _Handler(BaseHTTPRequestHandler):
             return b""
         end = len(content) if self.hub.most_bytes is None else min(len(content), start + self.hub.most_bytes)
         self.send_response(206)
-        self.send_header("Content-Range", f"bytes {start}-{end - 1}/{self.hub.total or len(content)}")
+        if self.hub.ranges != "unsaid":
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{self.hub.total or len(content)}")
         return content[start:end]
 
     def _content(self) -> bytes | None:
         """The file asked for; or None, after the refusal has been sent."""
         hub = self.hub
-        asked_with = [self.headers.get(name) for name in ("Authorization", "Range", "If-Range")]
+        asked_with = [self.headers.get(name) for name in ("Authorization", "Range", "If-Range", "Accept-Encoding")]
         hub.seen.append(Seen(self.command, self.path, *asked_with))
         status = hub.get_status if self.command == "GET" and hub.get_status else hub.status
         if hub.busy:

