@@ -247,6 +247,23 @@ def test_too_little_room_for_the_pair_is_refused_before_the_first_byte(
     fetch_pair(pair, Recorder(), sources_of=only(source))
 
 
+@pytest.mark.parametrize("kept", [5000, len(CONTENT), len(CONTENT) + 1000], ids=["half", "all", "too much"])
+def test_room_that_parts_take_already_is_not_needed_again(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """Nor does a part that is too long make room for another file."""
+    pair = pair_of(artifact_of(name="target"), artifact_of(name="draft"))
+    part = on_disk.file_path(pair.target, pair.target.files[0]).with_name("target.gguf.part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes((CONTENT + bytes(1000))[:kept])
+    needed = HEADROOM_BYTES + max(0, len(CONTENT) - kept) + len(CONTENT)
+    source = GivenSource(GOOD)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(needed, 0, needed - 1))
+    with pytest.raises(StorageError, match="needed in"):
+        fetch_pair(pair, Recorder(), sources_of=only(source))
+    assert source.asked == 0
+    monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(needed, 0, needed))
+    fetch_pair(pair, Recorder(), sources_of=only(source))
+
+
 def test_a_place_that_cannot_be_written_is_a_storage_error(home: Path) -> None:
     home.mkdir()
     (home / "models").write_text("in the way")
