@@ -58,6 +58,16 @@ def test_a_file_of_the_same_size_is_told_by_its_time(read: list[Path]) -> None:
     assert [model.name for model in listed()] == ["two"]
 
 
+def test_a_file_of_the_same_time_is_told_by_its_size(read: list[Path]) -> None:
+    """Copies keep the time of what they are copies of."""
+    path = write_stub(models_dir() / "a.gguf", "one")
+    assert [model.name for model in listed()] == ["one"]
+    same_ns = path.stat().st_mtime_ns
+    write_stub(path, "another")
+    os.utime(path, ns=(same_ns, same_ns))
+    assert [model.name for model in listed()] == ["another"]
+
+
 def test_a_projector_stays_one_and_its_removal_changes_no_other(read: list[Path]) -> None:
     write_stub(models_dir() / "model.gguf")
     projector = write_stub(models_dir() / "mmproj.gguf", architecture="clip", purpose="mmproj", words=[])

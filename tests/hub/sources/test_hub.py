@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from huggingface_hub.file_download import HfFileMetadata
 
 from specdesk.errors import NetworkError
 from specdesk.hub.artifacts import Artifact
 from specdesk.hub.download.fetch import fetch
 from specdesk.hub.here import on_disk
+from specdesk.hub.sources.http_body import HttpBody
 from specdesk.hub.sources.hub import HubSource
 from specdesk.hub.sources.source import FileSource
 from tests.hub.samples import CONTENT, GivenSource, Recorder, artifact_of, corrupted
@@ -206,3 +209,26 @@ def test_a_token_that_is_no_header_is_not_quoted(hub: HubServer, monkeypatch: py
 def test_credentials_in_the_endpoint_are_not_printed(hub: HubServer) -> None:
     said = failure(hub.url.replace("http://", "http://someone:password@"))
     assert "password" not in said
+
+
+@pytest.mark.parametrize(
+    ("location", "goes_along"), [("http://HOST/x", True), ("https://HOST/x", False), ("http://localhost/x", False)]
+)
+def test_the_token_goes_only_to_where_it_was_asked_for(
+    hub: HubServer, monkeypatch: pytest.MonkeyPatch, location: str, goes_along: bool
+) -> None:
+    """Another protocol is another place: who answers there need not be the same."""
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    hub.files[FILE] = CONTENT
+    asked: list[dict[str, str]] = []
+    where = location.replace("HOST", hub.host)
+    metadata = HfFileMetadata(None, None, where, len(CONTENT), None)
+    monkeypatch.setattr("specdesk.hub.sources.hub.get_hf_file_metadata", lambda *_args, **_options: metadata)
+
+    def chunks(_self: HttpBody, _location: str, headers: dict[str, str], _start: int) -> Generator[bytes]:
+        asked.append(headers)
+        yield CONTENT
+
+    monkeypatch.setattr(HttpBody, "chunks", chunks)
+    fetch_from(hub.url)
+    assert [bool(headers.get("Authorization")) for headers in asked] == [goes_along]

@@ -13,6 +13,7 @@ from specdesk.hub.artifacts import ModelFile
 from specdesk.hub.reference import HubReference
 from specdesk.hub.sources.access import endpoint
 from specdesk.hub.sources.listing import Repository, look_into
+from specdesk.hub.sources.reconnecting import LONGEST_WAIT_S
 from specdesk.hub.sources.source import SourceError
 from specdesk.hub.stopping import Never
 from tests.hub.samples import CONTENT
@@ -124,3 +125,23 @@ def test_a_proxy_that_is_no_address_is_said(hub: HubServer, monkeypatch: pytest.
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:port")
     with pytest.raises(SourceError, match=r"could not be asked: .*port.* \(an endpoint, proxy"):
         looked_into(hub)
+
+
+def test_a_split_model_of_which_a_part_is_missing_is_left_out(hub: HubServer) -> None:
+    names = ["a-00001-of-00002.gguf", "a-00002-of-00002.gguf", "b-00001-of-00002.gguf", "c-00002-of-00002.gguf"]
+    hub.listing = told(siblings=[FILE | {"rfilename": name} for name in names])
+    (model,) = looked_into(hub, HubReference("owner/toy", "", None)).models()
+    assert [one.file.path for one in model.files] == names[:2]
+
+
+def test_a_hub_that_asks_for_too_much_patience_is_not_waited_for(
+    hub: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("specdesk.hub.sources.asking.pause", lambda seconds, _stop: waits.append(seconds))
+    hub.busy, hub.retry_after = 1, str(int(LONGEST_WAIT_S) + 1)
+    with pytest.raises(SourceError, match="it asks to wait 61 s"):
+        looked_into(hub)
+    hub.busy, hub.retry_after = 1, str(int(LONGEST_WAIT_S))
+    assert looked_into(hub).files
+    assert waits == [LONGEST_WAIT_S]
