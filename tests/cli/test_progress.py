@@ -9,9 +9,6 @@ import pytest
 from rich.console import Console
 
 from specdesk.cli.download_output import Output
-
-
-from specdesk.cli.download_output import output
 from specdesk.cli.progress import LineReporter, SilentReporter, shell_reporter
 from specdesk.cli.progress_bars import BarReporter
 from specdesk.cli.progress_json import JsonReporter
@@ -141,23 +138,6 @@ def test_stopped_it_says_what_had_come(error: type[BaseException]) -> None:
 
     with pytest.raises(Interrupted, match=r"^stopped; 500.0 MB of 1.6 GB had come, and the same command goes on"):
         fetch()
-
-
-def test_where_the_files_are_stands_on_lines_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal both streams share it: the bars end before."""
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-    shared = Terminal()
-    monkeypatch.setattr("sys.stdout", shared)
-    monkeypatch.setattr("sys.stderr", shared)
-    with output(quiet=False, as_json=False) as out:
-        out.report.begin(PLAN)
-        out.report.start("toy.gguf", 100)
-        out.report.advance(100)
-        out.report.finish()
-        out.end({"model": Path("toy.gguf")}, "specdesk run")
-    shown = shared.getvalue().replace("\x1b[?25h", "")  # the cursor, shown again
-    assert shown.endswith("\nmodel  toy.gguf\nspecdesk: run it with: specdesk run\n"), repr(shown[-200:])
 
 
 def test_nothing_to_fetch_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
