@@ -31,6 +31,14 @@ _LAYOUTS: Final = {
 """Types that llama.cpp may lay out anew, by the feature of the processor, as it prints it, that they are for: what
 ggml-cpu's repack.cpp (ggml_repack_get_optimal_repack_type) and amx/common.h choose."""
 
+_LOOK_AHEAD: Final = frozenset(
+    (
+        *("bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert", "nomic-bert"),
+        *("nomic-bert-moe", "gemma-embedding", "llama-embed", "wavtokenizer-dec"),
+    )
+)
+"""Architectures whose tokens look at those behind them. Most of their files say so, but not all."""
+
 
 class Weights:
     """A loaded model. Close it after every cache that works with it."""
@@ -63,7 +71,7 @@ class Weights:
             self.native = _load_model(path, n_gpu_layers, stop, progress, placing, repack=repack)
             if placing.load_mode is LoadMode.LOCK:
                 self.lock_problem = native_log.line_with("failed to mlock")
-            _check_generates_text(self.native, path)
+            self._check_writes_text()
             self.vocabulary = LlamaVocabulary(self.native, self.metadata("tokenizer.ggml.model") or "")
         except BaseException:
             self.close()
@@ -101,6 +109,23 @@ class Weights:
         n = llama_cpp.llama_model_meta_val_str(self.native, key.encode(), buffer, len(buffer))
         return None if n < 0 else buffer.value.decode("utf-8", errors="replace")
 
+    def _check_writes_text(self) -> None:
+        if problem := self._why_no_text():
+            raise ModelError(f"{self.path.name} {problem}", "specdesk needs a text generation model")
+
+    def _why_no_text(self) -> str:
+        """Why it cannot go on with a text, one token after the other; empty where it can.
+
+        llama.cpp loads such models too, and makes logits with most: each token would be guessed knowing those after it.
+        """
+        if not has_vocabulary(self.native):
+            return "has no vocabulary"
+        if llama_cpp.llama_model_is_diffusion(self.native):
+            return "writes a whole text at once (diffusion), and not token by token"
+        architecture = self.metadata("general.architecture") or ""
+        looks_ahead = architecture in _LOOK_AHEAD or self.metadata(f"{architecture}.attention.causal") == "false"
+        return "is an encoder model" if looks_ahead or llama_cpp.llama_model_has_encoder(self.native) else ""
+
     def close(self) -> None:
         """Free them. May be called twice."""
         if self.native is not None:
@@ -112,13 +137,6 @@ def supports_gpu() -> bool:
     """Whether llama.cpp can put layers on a GPU here: it was compiled for one, and sees one."""
     # One that was compiled for other machines (RPC) says that it can, with none connected too.
     return bool(llama_cpp.llama_supports_gpu_offload()) and any(device.takes_layers for device in devices())
-
-
-def _check_generates_text(model: Any, path: Path) -> None:
-    if llama_cpp.llama_model_has_encoder(model):
-        raise ModelError(f"{path.name} is an encoder model", "specdesk needs a text generation model")
-    if not has_vocabulary(model):
-        raise ModelError(f"{path.name} has no vocabulary", "specdesk needs a text generation model")
 
 
 def _load_model(

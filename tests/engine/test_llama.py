@@ -22,7 +22,7 @@ from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from tests.contracts import LanguageModelContract, MakeLM
 from tests.engine.conftest import OpenLM, WriteModel
-from tests.tiny.gguf_models import BYTES, TARGET, TinyPair
+from tests.tiny.gguf_models import BYTES, GEMMA, TARGET, TinyModel, TinyPair
 
 LOAD_ALL = """
 import json, sys
@@ -260,6 +260,29 @@ class TestFilesThatAreNoModels:
         path = write_model(replace(TARGET, vocabulary=replace(BYTES, model="no_vocab")))
         (line,) = load_all([path])
         assert "no vocabulary" in line
+
+    @pytest.mark.parametrize(
+        ("model", "said"),
+        [
+            (replace(TARGET, architecture="llama-embed"), "is an encoder model"),
+            (replace(TARGET, causal=False), "is an encoder model"),
+            (replace(GEMMA, architecture="gemma-embedding"), "is an encoder model"),
+            (replace(TARGET, architecture="llada"), "writes a whole text at once (diffusion), and not token by token"),
+            (replace(TARGET, architecture="dream"), "writes a whole text at once (diffusion), and not token by token"),
+        ],
+        ids=["llama-embed", "said by the file", "gemma-embedding", "llada", "dream"],
+    )
+    def test_a_model_whose_tokens_look_ahead(
+        self, write_model: WriteModel, open_lm: OpenLM, model: TinyModel, said: str
+    ) -> None:
+        """llama.cpp loads it, and makes logits that depend on what stands behind them."""
+        path = write_model(model)
+        with pytest.raises(ModelError) as caught:
+            open_lm(path)
+        assert caught.value.message == f"{path.name} {said}"
+
+    def test_a_model_that_says_its_tokens_do_not(self, write_model: WriteModel, open_lm: OpenLM) -> None:
+        assert open_lm(write_model(replace(TARGET, causal=True))).n_vocab == len(BYTES.tokens)
 
     def test_a_context_that_does_not_fit_into_memory(
         self, tiny_pair: TinyPair, open_lm: OpenLM, monkeypatch: pytest.MonkeyPatch

@@ -22,6 +22,7 @@ N_FF = 128
 N_LAYER = 2
 _N_CONV, _N_INNER, _N_STATE, _N_RANK = 4, 128, 16, 4
 """Of the architecture mamba."""
+_GEMMAS = ("gemma3", "gemma-embedding")
 SPACE = "\u2581"
 """How SentencePiece writes a space."""
 
@@ -96,10 +97,13 @@ class TinyModel:
     n_experts: int = 0
     """Experts in the place of each dense block, of which a token takes 2; 0: none."""
     architecture: str = "llama"
-    """llama, mamba (a running state and no attention) or gemma3 (layers with a sliding window)."""
+    """llama, mamba (a running state and no attention) or gemma3 (layers with a sliding window); or one that llama.cpp
+    makes of the same tensors, and that writes no text: llama-embed, llada, gemma-embedding."""
     n_layer: int = N_LAYER
     window: int = 0
     """Tokens that gemma3's layers look back, but for every sixth."""
+    causal: bool | None = None
+    """Whether tokens look at those before them only; None: the file does not say."""
 
 
 TARGET = TinyModel(name="tiny target")
@@ -140,6 +144,8 @@ def _write_metadata(writer: GGUFWriter, model: TinyModel) -> None:
     writer.add_layer_norm_rms_eps(1e-5)
     if model.window:
         writer.add_sliding_window(model.window)
+    if model.causal is not None:
+        writer.add_causal_attention(model.causal)
     if model.architecture == "mamba":
         writer.add_ssm_conv_kernel(_N_CONV)
         writer.add_ssm_inner_size(_N_INNER)
@@ -190,7 +196,7 @@ def tensors(model: TinyModel) -> dict[str, Array]:
         draw(f"{block}.ffn_up{experts}", N_FF, N_EMBD, into, model.n_experts)
         draw(f"{block}.ffn_down{experts}", N_EMBD, N_FF, N_FF**-0.5, model.n_experts)
         norms = {"attn_norm": N_EMBD, "ffn_norm": N_EMBD}
-        if model.architecture == "gemma3":
+        if model.architecture in _GEMMAS:
             head = N_EMBD // model.n_head
             norms |= {"post_attention_norm": N_EMBD, "post_ffw_norm": N_EMBD, "attn_q_norm": head, "attn_k_norm": head}
         for norm, width in norms.items():
@@ -218,7 +224,7 @@ def tensors(model: TinyModel) -> dict[str, Array]:
     draw("token_embd", n_vocab, N_EMBD, 1.0)
     draw("output", n_vocab, N_EMBD, 3.5 * into)
     found["token_embd.weight"][:, 0] = 1.0
-    if model.architecture == "gemma3":
+    if model.architecture in _GEMMAS:
         found["token_embd.weight"] *= np.float32(into)  # it multiplies them by the inverse
     found["output.weight"][:, 0] = [_bias(text, kind) for text, kind in model.vocabulary.tokens]
     return found

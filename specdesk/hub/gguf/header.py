@@ -14,6 +14,7 @@ from specdesk.hub.gguf.values import GgufValues, Kind, Value
 from specdesk.memory import ModelSize
 
 _MOST_ENTRIES: Final = 2**16
+_MOST_NUMBERS: Final = 2**60
 _ALIGNMENT: Final = 32
 """Of the weights, where a file says nothing else."""
 _NORMAL: Final = 1
@@ -66,6 +67,10 @@ class GgufHeader:
     """Of all weights in this file, those that one token is computed with."""
     licence: str = ""
     """As whoever made the file wrote it."""
+    causal: bool = True
+    """Whether tokens look at those before them only: else it is an encoder."""
+    twice: str = ""
+    """The two tokens that have the same text, the first such pair, in words; empty where there is none."""
 
     def memory(self, weights_bytes: int) -> ModelSize:
         """What decides the memory it takes; its files have so many bytes."""
@@ -126,6 +131,8 @@ def read_header(path: Path) -> GgufHeader:
     metadata = _read(path)
     architecture = metadata.text("general.architecture")
     keys, values = _cached_numbers(metadata, architecture)
+    if max(keys, values) > _MOST_NUMBERS:
+        raise ModelError("it is damaged: it claims more bytes than there are on any machine", "download it again")
     return GgufHeader(
         architecture=architecture,
         name=metadata.text("general.name"),
@@ -145,6 +152,8 @@ def read_header(path: Path) -> GgufHeader:
         window=metadata.number(f"{architecture}.attention.sliding_window"),
         n_experts=metadata.number(f"{architecture}.expert_count"),
         active_part=_active_part(metadata, architecture),
+        causal=metadata.values.get(f"{architecture}.attention.causal") is not False,
+        twice=_twice(metadata.tokens),
     )
 
 
@@ -238,6 +247,16 @@ def _array(metadata: _Metadata, key: str, values: GgufValues) -> None:
         metadata.values[key] = max(values.numbers(kind, n))  # the same
     else:
         values.skip_items(kind, n)
+
+
+def _twice(tokens: Sequence[bytes]) -> str:
+    if len(set(tokens)) == len(tokens):  # looked for only where there is one
+        return ""
+    first: dict[bytes, int] = {}
+    for token, text in enumerate(tokens):
+        if text and first.setdefault(text, token) != token:  # llama.cpp tells empty ones apart
+            return f"{first[text]} and {token}, {text.decode('utf-8', errors='replace')!r}"
+    return ""
 
 
 def _recurrent_keys(architecture: str) -> tuple[str, ...]:

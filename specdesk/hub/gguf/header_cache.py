@@ -12,7 +12,7 @@ from specdesk import __version__
 from specdesk.hub.gguf.header import GgufHeader
 from specdesk.whole_file import replace_whole
 
-_WRITER: Final = f"specdesk {__version__}, 3"
+_WRITER: Final = f"specdesk {__version__}, 4"
 """Whose headers are believed. The number grows when what is read of a file changes and its fields do not."""
 
 State = tuple[int, int]

@@ -15,6 +15,7 @@ from specdesk.errors import ModelError, StorageError
 from specdesk.hub.gguf.header import GgufHeader, read_header, read_tokens
 from specdesk.hub.gguf.header_cache import HeaderCache, State
 from specdesk.hub.here.added import added_paths
+from specdesk.hub.here.fitness import why_unfit
 from specdesk.hub.here.model_files import Found, at, below, single
 from specdesk.hub.split import part_of, parts_beside
 from specdesk.hub.stopping import Never, Stop
@@ -22,14 +23,6 @@ from specdesk.memory import ModelSize
 from specdesk.paths import added_file, headers_file, models_dir
 
 _LIKE: Final = "big-00001-of-00003.gguf"
-_NOT_FOR_TEXT: Final = {
-    "clip": "it is the eyes of another model (a projector), no language model",
-    "bert": "it is an encoder, which writes no text",
-    "jina-bert-v2": "it is an encoder, which writes no text",
-    "nomic-bert": "it is an encoder, which writes no text",
-    "t5encoder": "it is an encoder, which writes no text",
-}
-"""Architectures that cannot chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +155,7 @@ class Library:
         header, problem = None, ""
         try:
             header = self._header(found.path, (state.st_size, state.st_mtime_ns))
-            problem = _unfit(header)
+            problem = why_unfit(header)
         except ModelError as error:
             problem = error.message
         beside, incomplete = _parts(found.path, header)
@@ -204,14 +197,6 @@ class Library:
             header = read_header(path)
             self._headers.put(path, state, header)
         return header
-
-
-def _unfit(header: GgufHeader) -> str:
-    if header.purpose != "model":
-        return f"it is no language model but what goes with one ({header.purpose})"
-    if header.vocabulary is None:
-        return _NOT_FOR_TEXT.get(header.architecture, "it has no vocabulary")
-    return _NOT_FOR_TEXT.get(header.architecture, "")
 
 
 def missing_parts(path: Path, header: GgufHeader | None) -> str:

@@ -44,6 +44,12 @@ def test_every_format_has_llama_cpps_name() -> None:
     assert names == FILE_TYPES
 
 
+def test_numbers_beyond_all_machines_are_damage(tmp_path: Path) -> None:
+    """They would fit into no record of it either."""
+    path = write_stub(tmp_path / "a.gguf", n_layer=2**32 - 1, n_head_kv=2**32 - 1, key_length=2**32 - 1)
+    assert refusal(path) == "it is damaged: it claims more bytes than there are on any machine"
+
+
 @pytest.mark.parametrize(
     ("n_head", "n_head_kv", "key_length", "expected"),
     [

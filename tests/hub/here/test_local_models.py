@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from specdesk.core.interrupted import Interrupted
 from specdesk.hub.gguf.header import GgufHeader, read_header
 from specdesk.hub.here.local_models import Library, LocalModel, verdict
+from tests.tiny import gguf_models
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 
 
@@ -59,6 +61,38 @@ def test_what_cannot_chat_is_listed_with_its_reason(tmp_path: Path, monkeypatch:
         "damaged.gguf": "it is cut off inside its header, or damaged",
         "gone.gguf": "it cannot be read: No such file or directory",
         "locked.gguf": "it cannot be read: Permission denied",
+    }
+
+
+@pytest.mark.parametrize(
+    ("architecture", "problem"),
+    [
+        *((name, "it is an encoder, which writes no text") for name in ("bert", "llama-embed", "gemma-embedding")),
+        ("t5", "it reads with an encoder, which specdesk does not run"),
+        ("llada", "it writes a whole text at once (diffusion), and not token by token"),
+        ("llama", ""),
+    ],
+)
+def test_architectures_that_write_no_text(tmp_path: Path, architecture: str, problem: str) -> None:
+    write_stub(tmp_path / "a.gguf", architecture=architecture)
+    (model,) = found(tmp_path).values()
+    assert model.problem == problem
+
+
+@pytest.mark.parametrize("causal", [False, True, None])
+def test_a_file_that_says_whether_it_is_an_encoder(tmp_path: Path, causal: bool | None) -> None:
+    gguf_models.write(tmp_path / "a.gguf", replace(gguf_models.TARGET, causal=causal))
+    (model,) = found(tmp_path).values()
+    assert model.problem == ("it is an encoder, which writes no text" if causal is False else "")
+
+
+def test_tokens_that_llama_cpp_cannot_tell_apart(tmp_path: Path) -> None:
+    """It ends the process when it loads such a file. Empty ones it tells apart."""
+    write_stub(tmp_path / "twice.gguf", words=[*WORDS, "", "", "b"])
+    write_stub(tmp_path / "empty.gguf", words=[*WORDS, "", ""])
+    assert {name: model.problem for name, model in found(tmp_path).items()} == {
+        "twice.gguf": "two of its tokens have the same text, 4 and 8, 'b': llama.cpp cannot load it",
+        "empty.gguf": "",
     }
 
 
