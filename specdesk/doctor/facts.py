@@ -72,6 +72,7 @@ class Facts:
     """What models are run with."""
     memory_free_bytes: int
     memory_total_bytes: int
+    """Of the system, within the limits of this process's control groups; what is free likewise."""
     models_dir: str
     models_problem: str
     """Why nothing can be put there."""

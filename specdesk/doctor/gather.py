@@ -20,6 +20,7 @@ from specdesk.hub.here.fit import free_memory
 from specdesk.hub.here.inventory import pair_state
 from specdesk.hub.manifest import DEFAULT_ALIAS, Manifest
 from specdesk.hub.sources.reach import reach_hub
+from specdesk.system_memory import system_memory
 
 _HIDING: Final = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES")
 
@@ -48,7 +49,7 @@ def gather(manifest: Manifest, n_ctx: int) -> Facts:
         n_usable=most_threads(),
         n_threads=best_threads(),
         memory_free_bytes=free_memory(),
-        memory_total_bytes=psutil.virtual_memory().total,
+        memory_total_bytes=system_memory().total,
         models_dir=str(folder),
         models_problem=_problem(existing),
         disk_free_bytes=shutil.disk_usage(existing).free,

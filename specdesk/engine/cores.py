@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import Final
 
 import psutil
+
+from specdesk.control_groups import MOUNTED, OWN, groups, text
+
+_QUOTA_AND_PERIOD: Final = 2
 
 
 def most_threads() -> int:
@@ -20,32 +25,14 @@ def best_threads() -> int:
     return min(most_threads(), psutil.cpu_count(logical=False) or most_threads())
 
 
-def _quotas(cgroup: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int]:
-    """CPU quotas of the control groups above this process, versions 2 and 1, rounded up; empty without one."""
-    quotas: list[int] = []
-    pairs: list[tuple[str, str]] = []
-    for group in _groups(cgroup, own):
-        try:
-            quota, period = (group / "cpu.max").read_text().split()
-            pairs.append((quota, period))
-        except (OSError, ValueError):
-            continue
-    try:
-        v1 = cgroup / "cpu"
-        pairs.append(((v1 / "cpu.cfs_quota_us").read_text(), (v1 / "cpu.cfs_period_us").read_text()))
-    except OSError:
-        pass
-    for quota, period in pairs:
-        if quota.strip().isdigit() and period.strip().isdigit() and int(period) > 0:
-            quotas.append(max(1, math.ceil(int(quota) / int(period))))
-    return quotas
-
-
-def _groups(cgroup: Path, own: Path) -> list[Path]:
-    """The version 2 group of this process and those around it: inside a container only the outermost is seen."""
-    try:
-        line = next(line for line in own.read_text().splitlines() if line.startswith("0::"))
-    except (OSError, StopIteration):
-        return [cgroup]
-    group = cgroup / line.removeprefix("0::").lstrip("/")
-    return [group, *(parent for parent in group.parents if parent.is_relative_to(cgroup))]
+def _quotas(mounted: Path = MOUNTED, own: Path = OWN) -> list[int]:
+    """CPU quotas of the control groups around this process, versions 2 and 1, rounded up; empty without one."""
+    said = [text(group / "cpu.max").split() for group in groups("", mounted, own)]
+    v1 = groups("cpu", mounted, own)
+    said += [[text(group / "cpu.cfs_quota_us"), text(group / "cpu.cfs_period_us")] for group in v1]
+    pairs = [numbers for numbers in said if len(numbers) == _QUOTA_AND_PERIOD]
+    return [
+        max(1, math.ceil(int(quota) / int(period)))
+        for quota, period in pairs
+        if quota.isdigit() and period.isdigit() and int(period) > 0
+    ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 from rich.filesize import decimal
 
 from specdesk.engine.llama import LoadOptions
 from specdesk.engine.model_size import read_size
 from specdesk.errors import ModelError
 from specdesk.memory import CacheTypes, needed_bytes
+from specdesk.system_memory import system_memory
 
 _LESS = "less: a smaller --ctx, --cache-type-k q8_0 --cache-type-v q8_0, a smaller pair; specdesk doctor lists them"
 
@@ -29,11 +29,11 @@ def check_memory(paths: list[Path], options: LoadOptions, notify: Callable[[str]
     except ModelError:  # loading says better what is wrong with a file
         return
     needed = needed_bytes(sizes, options.n_ctx, CacheTypes(options.cache_type_k, options.cache_type_v))
-    memory = psutil.virtual_memory()
+    memory = system_memory()
     names = " and ".join(path.name for path in paths)
     what = f"{names} take about {decimal(needed)} with a context of {options.n_ctx:,} tokens"
-    everything = memory.total + psutil.swap_memory().total
+    everything = memory.total + memory.swap
     if needed > everything:
-        raise ModelError(f"{what}, and this machine has {decimal(everything)}, swap included", _LESS)
+        raise ModelError(f"{what}, and there are {decimal(everything)} here, swap included", _LESS)
     if needed > memory.available:
         notify(f"{what}, and {decimal(memory.available)} are free: close other programs, or ask for {_LESS}")

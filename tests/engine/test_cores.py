@@ -93,6 +93,15 @@ class TestQuotas:
         (root / "slice" / "unit" / "cpu.max").write_text("150000 100000\n")
         assert _quotas(root, own) == [2, 3]
 
+    def test_every_group_of_version_1_too(self, tmp_path: Path) -> None:
+        own = tmp_path / "own"
+        own.write_text("5:cpu,cpuacct:/docker/1\n3:memory:/docker\n")
+        for group, quota in (("", 400_000), ("docker/1", 150_000)):
+            (tmp_path / "cpu" / group).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "cpu" / group / "cpu.cfs_quota_us").write_text(f"{quota}\n")
+            (tmp_path / "cpu" / group / "cpu.cfs_period_us").write_text("100000\n")
+        assert _quotas(tmp_path, own) == [2, 4]
+
     def test_a_group_that_leads_nowhere_is_no_limit(self, tmp_path: Path) -> None:
         own = tmp_path / "own"
         own.write_text("0::/../../elsewhere\n")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-import psutil
 import pytest
 
 from specdesk.engine.llama import LoadOptions
@@ -13,16 +11,11 @@ from specdesk.engine.memory_check import check_memory
 from specdesk.engine.model_size import read_size
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType, needed_bytes
+from specdesk.system_memory import SystemMemory
 from tests.engine.conftest import OpenEngine
 from tests.tiny.gguf_models import TinyPair
 
 OPTIONS = LoadOptions(4096, 1, 0)
-
-
-@dataclass
-class Memory:
-    total: int
-    available: int = 0
 
 
 Set = Callable[[int, int, int], None]
@@ -33,8 +26,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Set:
     """Sets what is free, what there is, and swap."""
 
     def set_(available: int, total: int, swap: int) -> None:
-        monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(total, available))
-        monkeypatch.setattr(psutil, "swap_memory", lambda: Memory(swap))
+        monkeypatch.setattr("specdesk.engine.room.system_memory", lambda: SystemMemory(total, available, swap))
 
     return set_
 

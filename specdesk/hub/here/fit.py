@@ -7,6 +7,8 @@ from typing import Final
 
 import psutil
 
+from specdesk.system_memory import system_memory
+
 _TIGHT: Final = 0.8
 """The part of the free memory from which on other programs will feel it."""
 
@@ -39,4 +41,4 @@ def free_memory() -> int:
             continue
         # What is mapped from a file counts as available already.
         given_back += used.rss - getattr(used, "shared", 0)
-    return int(psutil.virtual_memory().available) + given_back
+    return system_memory().available + given_back

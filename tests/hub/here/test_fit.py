@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import psutil
 import pytest
 
 from specdesk.hub.here.fit import Fit, fit, free_memory
+from specdesk.system_memory import SystemMemory
 
 GB = 10**9
 
@@ -24,10 +24,7 @@ def test_how_so_much_goes_into_ten_gigabytes(needed: int, expected: Fit) -> None
 def test_what_the_engine_gives_back_counts_as_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child holds 200 MB of its own."""
 
-    class Memory:
-        available = 10 * GB
-
-    monkeypatch.setattr(psutil, "virtual_memory", Memory)
+    monkeypatch.setattr("specdesk.hub.here.fit.system_memory", lambda: SystemMemory(16 * GB, 10 * GB, 0))
     alone = free_memory()
     held = 200 * 10**6
     child = subprocess.Popen(
