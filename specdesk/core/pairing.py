@@ -94,6 +94,10 @@ def judge(target: Model, draft: Model) -> Verdict:
         if refusal is not None:
             return Verdict(usable=False, why=refusal)
         banned.append(token)
+    both = min(target.vocabulary.n_used, draft.vocabulary.n_used)
+    if banned[:both] == list(range(both)):
+        first = _difference(0, target.vocabulary, draft.vocabulary)
+        return Verdict(usable=False, why=f"no token is the same in both, so none could be drafted: {first}")
     for role, model in (("target", target), ("draft", draft)):
         if model.most_cut == 0:
             return Verdict(usable=False, why=cannot_be_cut_back(role))

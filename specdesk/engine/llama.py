@@ -53,7 +53,7 @@ class LoadOptions:
     repack: bool = True
     """Whether weights are laid out anew for faster products on this CPU."""
     within_training: bool = False
-    """Whether the cache is to hold no more tokens than the model was trained for, whatever `n_ctx` says."""
+    """Whether the cache is to hold no more tokens than the model was trained for, where that is known."""
     placing: Placing = ANYWHERE
     n_sequences: int = 1
     """How many texts the cache can hold beside each other; all but the first only through `LlamaLM.put_cells`."""
@@ -86,7 +86,8 @@ class LlamaLM:
             path, options.n_gpu_layers, stop, repack=options.repack, progress=progress, placing=options.placing
         )
         self._owns_weights = weights is None
-        n_ctx = min(options.n_ctx, self.weights.n_ctx_train) if options.within_training else options.n_ctx
+        trained = self.weights.n_ctx_train if options.within_training else 0
+        n_ctx = min(options.n_ctx, trained or options.n_ctx)
         self.options = replace(options, n_ctx=n_ctx)
         self._stop = stop
         self._ids: list[int] = []

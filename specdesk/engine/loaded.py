@@ -60,8 +60,10 @@ class LoadedPair:
         settings, limit = without_broken_draft(settings)
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
-        drafter = loading.draft if settings.speculate and settings.asks_draft else None
-        check_memory([settings.target, *filter(None, [drafter])], options, notify)
+        to_load = [(settings.target, options)]
+        if loading.draft is not None and settings.speculate and settings.asks_draft:
+            to_load.append((loading.draft, loading.draft_options))
+        check_memory(to_load, notify)
         if settings.exact:
             keeps_types = (settings.cache_type_k or settings.cache_type_v) is not None
             exact = find_invariance(settings.target, options, profiles, notify, stop, keeps_types=keeps_types)
@@ -208,12 +210,12 @@ def _notices(settings: EngineSettings, target: Weights, draft: Weights | None) -
         if weights is not None and weights.lock_problem:
             yield f"--load-mode lock: {weights.path.name} may be swapped out: {weights.lock_problem} (raise ulimit -l)"
     n_ctx = settings.n_ctx
-    if n_ctx > target.n_ctx_train:
+    if 0 < target.n_ctx_train < n_ctx:
         yield f"--ctx {n_ctx} is more than {target.name} was trained for ({target.n_ctx_train}): answers may degrade"
-    if draft is not None and draft.n_ctx_train < min(n_ctx, target.n_ctx_train):
+    if draft is not None and 0 < draft.n_ctx_train < min(n_ctx, target.n_ctx_train or n_ctx):
         yield (
             f"{draft.name} was trained for {draft.n_ctx_train} tokens: where the text is longer it drafts from "
-            f"the last {draft.n_ctx_train // 2} to {draft.n_ctx_train} of it"
+            f"the last {max(1, draft.n_ctx_train // 2)} to {draft.n_ctx_train} of it"
         )
     if target.chat_template is None and settings.chat_template is None:
         yield f"{target.name} has no chat template: prompts are sent as they are"

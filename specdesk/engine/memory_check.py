@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.filesize import decimal
@@ -16,14 +16,16 @@ from specdesk.system_memory import system_memory
 _LESS = "less: a smaller --ctx, --cache-type-k q8_0 --cache-type-v q8_0, a smaller pair; specdesk doctor lists them"
 
 
-def check_memory(paths: list[Path], options: LoadOptions, notify: Callable[[str], None]) -> None:
+def check_memory(models: Sequence[tuple[Path, LoadOptions]], notify: Callable[[str], None]) -> None:
     """Say where models, a target and perhaps its draft, need more memory than is free: the system will swap or end it.
 
-    With layers on a GPU nothing is said: they were counted there. Raises ModelError where they need more than the
-    system has at all, swap included.
+    Models with layers on a GPU are left out: they were counted there. Raises ModelError where the others need more
+    than the system has at all, swap included.
     """
-    if options.n_gpu_layers != 0:
+    counted = [(path, options) for path, options in models if options.n_gpu_layers == 0]
+    if not counted:
         return
+    paths, options = [path for path, _ in counted], counted[0][1]
     try:
         sizes = [read_size(path) for path in paths]
     except ModelError:  # loading says better what is wrong with a file

@@ -14,7 +14,7 @@ from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.forced import ForcedDrafter
-from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.model import ModelDrafter, UnusableDraftError
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, PromptTokens
@@ -111,12 +111,13 @@ class Session:
         if not 0 <= options.n_written <= len(prompt) or options.answer < 0:
             raise ValueError(f"{options.n_written} tokens written of {len(prompt)}, answer {options.answer}")
         if len(prompt) > self.target.n_ctx:
+            n_trained = self.target.weights.n_ctx_train
+            trained = f" (the model was trained for {n_trained})" if n_trained else ""
             raise UsageError(
                 f"the prompt has {len(prompt)} tokens, the context holds {self.target.n_ctx}",
-                f"shorten it or raise --ctx (the model was trained for {self.target.weights.n_ctx_train}); "
-                "specdesk run --truncate leaves its beginning out",
+                f"shorten it or raise --ctx{trained}; specdesk run --truncate leaves its beginning out",
             )
-        return _explained(self._decode(prompt, options), self.target.path.name)
+        return _explained(self._decode(prompt, options), self.target, self.draft)
 
     def _decode(self, prompt: Sequence[int], options: AnswerOptions) -> Iterator[Event]:
         constraint = None if options.grammar is None else self._grammar_of(options.grammar)
@@ -216,12 +217,18 @@ class Session:
         self._models.close()
 
 
-def _explained(events: Iterator[Event], model: str) -> Iterator[Event]:
-    """The events; logits that are no numbers are the model's fault, not a bug of ours."""
+def _explained(events: Iterator[Event], target: LlamaLM, draft: LlamaLM | None) -> Iterator[Event]:
+    """The events; logits that are no numbers are the fault of the model that made them, not a bug of ours."""
     try:
         yield from events
+    except UnusableDraftError as error:
+        name = "the draft" if draft is None else draft.path.name
+        hint = "the file may be damaged, or too coarsely quantized; -k 0 decodes without it"
+        raise GenerationError(f"{name}: {error}", hint) from error
     except FloatingPointError as error:
-        raise GenerationError(f"{model}: {error}", "the file may be damaged, or too coarsely quantized") from error
+        raise GenerationError(
+            f"{target.path.name}: {error}", "the file may be damaged, or too coarsely quantized"
+        ) from error
     except DeadEnd as error:
         raise GenerationError(
             "the grammar allows none of the model's tokens here", "check it, and --logit-bias"

@@ -79,7 +79,7 @@ class Weights:
 
     @property
     def n_ctx_train(self) -> int:
-        """The context length the model was trained for."""
+        """The context length the model was trained for; 0 where its file does not tell."""
         return int(llama_cpp.llama_model_n_ctx_train(self.native))
 
     @property

@@ -7,7 +7,7 @@ import pytest
 
 from specdesk.core.candidates import lead
 from specdesk.core.decode import Task
-from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.drafters.model import ModelDrafter, UnusableDraftError
 from specdesk.core.law import Law
 from specdesk.core.sampling import Sampling
 from tests.toy.models import ToyLM, events, random_logits
@@ -52,6 +52,25 @@ def test_a_draft_whose_context_is_full_goes_on_with_the_latter_half() -> None:
     prospect = drafter.prospect(longer)
     assert prospect is not None
     assert (prospect.most, prospect.n_unread) == (4, 1)
+
+
+def test_a_context_of_one_token_holds_the_last_one_of_the_text() -> None:
+    drafter = ModelDrafter(lm := toy(n_ctx=1))
+    drafter.begin([1, 2, 3], Law(GREEDY))
+    for text in ([1, 2, 3], [1, 2, 3, 4]):
+        prospect = drafter.prospect(text)
+        assert prospect is not None
+        assert (prospect.most, prospect.n_unread) == (1, 1)
+        assert len(list(drafter.propose(text, lambda q, *_: int(q.ids[0])))) == 1
+        assert list(lm.ids) == text[-1:]
+        drafter.settle(len(text))
+
+
+def test_unusable_logits_are_the_draft_s() -> None:
+    drafter = ModelDrafter(ToyLM(lambda _: [1.0, float("nan")], 2))
+    drafter.begin([1], Law(GREEDY))
+    with pytest.raises(UnusableDraftError, match="unusable logits"):
+        list(drafter.propose([1], lambda q, *_: int(q.ids[0])))
 
 
 def test_what_is_unread_behind_a_moved_beginning_and_what_a_new_answer_keeps_of_it() -> None:

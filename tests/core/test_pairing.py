@@ -101,6 +101,15 @@ def test_an_ordinary_token_that_differs_is_a_refusal_that_names_both_texts(targe
     assert verdict(target, draft) == Verdict(usable=False, why=said)
 
 
+@pytest.mark.parametrize(("target", "draft"), [("<a> <b>", "<c> <d>"), ("<a>", "<b> <c>"), ("<a> <b>", "<c> .")])
+def test_nothing_in_common_is_a_refusal(target: str, draft: str) -> None:
+    """All of it special, so that each could be banned: then nothing is left to be drafted."""
+    found = verdict(target, draft)
+    assert not found.usable
+    assert found.why.startswith("no token is the same in both, so none could be drafted: token 0 is '<")
+    assert verdict(f"x {target}", f"x {draft}").usable, "one token is enough"
+
+
 def test_tokenizers_of_another_kind_are_refused_with_their_first_difference() -> None:
     other = replace(words("Ġa b"), kind="llama")
     found = judge(Model(words("a b")), Model(other))
@@ -147,6 +156,7 @@ def test_properties_over_random_vocabularies() -> None:
         n_banned += bool(found.banned)
         assert list(found.banned) == unequal
         assert target.n_used <= draft.n_tokens
+        assert set(range(min(target.n_used, draft.n_used))) - set(found.banned), "something is left to be drafted"
         assert found.sentence.startswith("usable: ")
         assert "\n" not in found.sentence
     assert n_usable > 2_000

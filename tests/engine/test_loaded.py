@@ -144,6 +144,28 @@ class TestNotices:
         assert notices == ["tiny target has no chat template: prompts are sent as they are"]
 
 
+@pytest.mark.parametrize("n_trained", [0, 1, 2, 16])
+def test_a_draft_trained_for_next_to_nothing_drafts_nevertheless(
+    tiny_pair: TinyPair, write_model: WriteModel, open_engine: OpenEngine, n_trained: int
+) -> None:
+    """0 is what a file says that does not know it."""
+    notices: list[str] = []
+    draft = write_model(replace(DRAFT, n_ctx_train=n_trained))
+    engine = open_engine(tiny_pair.target, draft, notices=notices)
+    options = AnswerOptions(Sampling(0.0), 1, 4, 40)
+    steps = [event for event in engine.complete("Once", options) if isinstance(event, Step)]
+    assert sum(len(step.drafted) for step in steps) >= 20
+    assert any("was trained for" in notice for notice in notices) == (n_trained > 0)
+
+
+def test_a_target_that_does_not_say_what_it_was_trained_for(write_model: WriteModel, open_engine: OpenEngine) -> None:
+    notices: list[str] = []
+    engine = open_engine(write_model(replace(TARGET, n_ctx_train=0)), notices=notices)
+    assert not any("trained" in notice for notice in notices)
+    with pytest.raises(UsageError, match="raise --ctx;"):
+        engine.complete("x" * 600, AnswerOptions(Sampling(0.0), 1, 0, 4))
+
+
 class TestRefusals:
     def test_a_draft_that_cannot_be_loaded(self, tiny_pair: TinyPair, open_engine: OpenEngine) -> None:
         missing = tiny_pair.draft.with_name("missing.gguf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Set:
     """Sets what is free, what there is, and swap."""
 
     def set_(available: int, total: int, swap: int) -> None:
-        monkeypatch.setattr("specdesk.engine.room.system_memory", lambda: SystemMemory(total, available, swap))
+        monkeypatch.setattr("specdesk.engine.memory_check.system_memory", lambda: SystemMemory(total, available, swap))
 
     return set_
 
@@ -37,7 +38,7 @@ def needed(pair: TinyPair) -> int:
 
 def said(pair: TinyPair, options: LoadOptions = OPTIONS) -> list[str]:
     notices: list[str] = []
-    check_memory([pair.target, pair.draft], options, notices.append)
+    check_memory([(pair.target, options), (pair.draft, options)], notices.append)
     return notices
 
 
@@ -70,6 +71,23 @@ def test_less_is_there(tiny_pair: TinyPair, memory: Set) -> None:
 def test_layers_on_a_gpu_are_counted_there(tiny_pair: TinyPair, memory: Set) -> None:
     memory(1, 1, 0)
     assert said(tiny_pair, LoadOptions(4096, 1, -1)) == []
+
+
+def test_a_model_on_a_gpu_does_not_count_beside_one_that_is_not(tiny_pair: TinyPair, memory: Set) -> None:
+    alone = needed_bytes([read_size(tiny_pair.target)], OPTIONS.n_ctx)
+    for on_gpu in (tiny_pair.draft, tiny_pair.target):
+        models = [
+            (path, replace(OPTIONS, n_gpu_layers=-1 if path == on_gpu else 0))
+            for path in (tiny_pair.target, tiny_pair.draft)
+        ]
+        notices: list[str] = []
+        memory(alone, alone, 0)
+        check_memory(models, notices.append)
+        assert notices == []
+        memory(1, 10**10, 0)
+        check_memory(models, notices.append)
+        (said,) = notices
+        assert on_gpu.name not in said
 
 
 def test_the_engine_asks_before_it_loads(tiny_pair: TinyPair, memory: Set, open_engine: OpenEngine) -> None:

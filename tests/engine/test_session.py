@@ -304,8 +304,21 @@ def test_logits_that_are_no_numbers_are_the_model_s_fault(session: Session, monk
         return np.full((n_rows, session.target.n_vocab), np.nan, np.float32)
 
     monkeypatch.setattr(session.target, "extend", broken)
-    with pytest.raises(GenerationError, match="unusable logits"):
+    with pytest.raises(GenerationError, match=r"target\.gguf: .*unusable logits"):
         list(session.answer(session.raw_ids("Once"), WARM))
+
+
+def test_those_of_the_draft_are_the_draft_s_fault(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = session.draft
+    assert draft is not None
+
+    def broken(ids: Sequence[int], n_rows: int) -> Logits:
+        return np.full((n_rows, draft.n_vocab), np.nan, np.float32)
+
+    monkeypatch.setattr(draft, "extend", broken)
+    with pytest.raises(GenerationError, match=r"draft\.gguf: .*unusable logits") as caught:
+        list(session.answer(session.raw_ids("Once"), WARM))
+    assert "-k 0" in caught.value.hint
 
 
 @pytest.mark.parametrize("k", [0, 3])

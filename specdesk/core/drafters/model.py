@@ -28,6 +28,10 @@ _PROBS: Final = (0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
 _PROB_GUESSES: Final = (0.2, 0.3, 0.38, 0.45, 0.53, 0.6, 0.65, 0.75, 0.85)
 
 
+class UnusableDraftError(FloatingPointError):
+    """The draft model's logits are no numbers, or none of them is finite."""
+
+
 class ModelDrafter:
     """Draws draft tokens from a draft model, by the law the target is sampled by.
 
@@ -66,7 +70,10 @@ class ModelDrafter:
         return Prospect(self._lm.n_ctx - (n - first) + 1, start_of(self._source), n_unread=n_unread)
 
     def propose(self, committed: Sequence[int], draw: Draw) -> Iterator[DraftToken]:
-        """Draft tokens to follow `committed`, one at a time. Fewer before a dead end of the constraint."""
+        """Draft tokens to follow `committed`, one at a time. Fewer before a dead end of the constraint.
+
+        Raises UnusableDraftError.
+        """
         if self._law is None:
             raise ValueError("no answer has begun")
         if (first := self._window(len(committed))) != self._first:
@@ -80,6 +87,8 @@ class ModelDrafter:
                 q = self._law.at(row, text)
             except DeadEnd:  # of this draft, which may not stand; nothing has been drawn here
                 return
+            except FloatingPointError as error:
+                raise UnusableDraftError(str(error)) from error
             token = draw(q, index, offer_of(q, row, self._source))
             if token is None:
                 return
@@ -99,7 +108,7 @@ class ModelDrafter:
 
     def _window(self, n_committed: int) -> int:
         """Where the cache has to begin for a text of this length, with room for a draft."""
-        return self._first if n_committed - self._first < self._lm.n_ctx else n_committed - self._lm.n_ctx // 2
+        return self._first if n_committed - self._first < self._lm.n_ctx else n_committed - max(1, self._lm.n_ctx // 2)
 
 
 def offer_of(q: Distribution, row: Row, source: str) -> Evidence:
