@@ -76,7 +76,8 @@ def _lines(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "GPU", f"{gpu.name}{f', {decimal(gpu.total_bytes)}' if gpu.total_bytes else ''}"
     if not facts.gpus:
         yield "GPU", "none that the system shows"
-    yield "cores", f"{facts.n_usable} may be used of {facts.n_cores}; models run with {facts.n_threads} threads"
+    threads = f"{facts.n_threads} thread{'' if facts.n_threads == 1 else 's'}"
+    yield "cores", f"{facts.n_usable} may be used of {facts.n_cores}; models run with {threads}"
     yield "memory", f"{decimal(facts.memory_free_bytes)} free of {decimal(facts.memory_total_bytes)}"
     yield "models", f"{facts.models_dir}, {decimal(facts.disk_free_bytes)} free on that disk"
     yield "hub", f"{facts.hub.name} {'answers' if not facts.hub.problem else 'cannot be used now'}"

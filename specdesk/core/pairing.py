@@ -118,7 +118,8 @@ def cannot_be_cut_back(whose: str) -> str:
 
 def capped(most_drafted: int) -> str:
     """Why drafts are no longer than that."""
-    return f"a cache can be cut back by {most_drafted} tokens at most, so no more are drafted"
+    tokens = f"{most_drafted} token{'' if most_drafted == 1 else 's'}"
+    return f"a cache can be cut back by {tokens} at most, so no more are drafted"
 
 
 def gains_little(target: float, draft: float) -> bool:

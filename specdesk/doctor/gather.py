@@ -51,7 +51,7 @@ def gather(manifest: Manifest, n_ctx: int) -> Facts:
         memory_free_bytes=free_memory(),
         memory_total_bytes=system_memory().total,
         models_dir=str(folder),
-        models_problem=_problem(existing),
+        models_problem=_problem(next(place for place in (folder, *folder.parents) if os.path.lexists(place))),
         disk_free_bytes=shutil.disk_usage(existing).free,
         hub=Hub(reach.hub, reach.problem),
         n_ctx=n_ctx,
@@ -73,7 +73,9 @@ def _engine() -> Engine:
 
 
 def _problem(existing: Path) -> str:
-    """Why files cannot be put below what exists of a path to be."""
+    """Why files cannot be put below what there is of a path to be."""
+    if not existing.exists():
+        return f"{existing} is a link to {existing.readlink()}, which is not there"
     if not existing.is_dir():
         return f"{existing} is no folder"
     return "" if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written"

@@ -50,6 +50,27 @@ def test_the_json_object() -> None:
     assert found["hub"]["problem"] == "HF_HUB_OFFLINE is set"
 
 
+def test_every_key_is_told_of() -> None:
+    told = Path("docs/doctor.md").read_text(encoding="utf-8").partition("## The object of --json")[2]
+    found = record()
+    for key in (*found, *found["engine"]["build"], *found["room"], *found["recommended"], *found["findings"][0]):
+        assert f"`{key}`" in told, key
+
+
+@pytest.mark.parametrize("place", ["dangling", "a file"])
+def test_a_models_folder_that_cannot_be_made(tmp_path: Path, place: str) -> None:
+    home = tmp_path / "specdesk"
+    if place == "dangling":
+        home.symlink_to(tmp_path / "unplugged" / "disk")
+        said = f"{home} is a link to {tmp_path / 'unplugged' / 'disk'}, which is not there"
+    else:
+        home.write_text("")
+        said = f"{home} is no folder"
+    found = record(env={"SPECDESK_HOME": str(home)})
+    assert found["models_problem"] == said
+    assert found["disk_free_bytes"] > 0
+
+
 def test_pairs_are_judged_with_the_context_that_is_asked_about() -> None:
     found = record("--ctx", 8192)
     assert found["n_ctx"] == 8192

@@ -179,6 +179,20 @@ def test_drafts_are_as_long_as_both_caches_can_be_cut_back() -> None:
     assert (found.usable, found.most_drafted) == (True, 5)
     assert "a cache can be cut back by 5 tokens at most, so no more are drafted" in found.notes
     assert judge(plain, plain).most_drafted is None
+    least = judge(plain, replace(plain, most_cut=1))
+    assert (least.usable, least.most_drafted) == (True, 1)
+    assert "a cache can be cut back by 1 token at most, so no more are drafted" in least.notes
+
+
+def test_texts_that_are_no_utf_8_are_named_all_the_same() -> None:
+    """A token may be a part of a character."""
+
+    class Bytes(Words):
+        def text(self, token: int) -> bytes:
+            return b"\xe2\x82" if token else b"\xff"
+
+    (refused,) = {judge(Model(Bytes(("a", "b"))), Model(words("a b"))).sentence}
+    assert refused == "refused: token 0 is 'a' in the draft and '\ufffd' in the target"
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,16 @@ class TestFindings:
         assert found.weight is Weight.NOTE
         assert "-DGGML_VULKAN=on" in found.do
 
+    @pytest.mark.parametrize(("gb", "weight"), [(0.5, Weight.NOTE), (1, Weight.ADVICE), (8, Weight.ADVICE)])
+    @pytest.mark.parametrize("maker", [Maker.INTEL, Maker.AMD])
+    def test_cards_with_memory_of_their_own_are_advice(self, maker: Maker, gb: float, weight: Weight) -> None:
+        assert only(machine(gpus=(Gpu(maker, "a GPU", int(gb * GB)),))).weight is weight
+
+    def test_a_second_gpu_beside_one_that_is_used_is_a_note(self) -> None:
+        used = engine("ROCm", devices=(device("ROCm0", DeviceKind.GPU, 20),))
+        found = only(machine(gpus=(NVIDIA, Gpu(Maker.AMD, "AMD GPU", 24 * GB)), engine=used))
+        assert (found.weight, found.text.startswith(NVIDIA.name)) == (Weight.NOTE, True)
+
     @pytest.mark.parametrize(
         ("gpu", "backend", "kind"),
         [
@@ -145,6 +155,12 @@ class TestRecommendation:
         here = replace(SMALL, presence=Presence.HERE)
         assert advised(machine(pairs=(here, MIDDLE))) == "middle"
         assert advised(machine(pairs=(here, MIDDLE), hub=Hub("hub", "down"))) == "small"
+        assert advised(machine(hub=Hub("hub", "down"))) == "middle", "for when it is up again"
+
+    def test_where_all_would_be_slow_the_smallest(self) -> None:
+        slow = recommend(machine(n_threads=1, memory_free_bytes=100 * GB, pairs=(LARGE, MIDDLE)))
+        assert slow.pair == MIDDLE
+        assert "larger ones would be slow on 1 thread" in slow.why
 
     def test_low_memory(self) -> None:
         tight = recommend(machine(memory_free_bytes=int(2.1 * GB)))

@@ -71,6 +71,7 @@ def test_less_is_there(tiny_pair: TinyPair, memory: Set) -> None:
 def test_layers_on_a_gpu_are_counted_there(tiny_pair: TinyPair, memory: Set) -> None:
     memory(1, 1, 0)
     assert said(tiny_pair, LoadOptions(4096, 1, -1)) == []
+    assert said(tiny_pair, LoadOptions(4096, 1, 1)) == []
 
 
 def test_a_model_on_a_gpu_does_not_count_beside_one_that_is_not(tiny_pair: TinyPair, memory: Set) -> None:

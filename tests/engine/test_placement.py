@@ -54,6 +54,16 @@ def test_more_memory_more_layers() -> None:
     assert (counts[0], counts[-1]) == (0, 33)
 
 
+def test_a_little_more_or_less_free_memory_changes_nothing() -> None:
+    """What passes cost is measured for each number of layers, and free memory is never the same twice."""
+    by_step: dict[int, set[Layers]] = {}
+    for free in range(5 * GB, 8 * GB, GB // 100):
+        layers = place(TARGET, DRAFT, [gpu(free / GB)], 4096, F16)
+        by_step.setdefault(int(free * 0.9) // 2**28, set()).add(layers)
+    assert {len(found) for found in by_step.values()} == {1}
+    assert len(by_step) > 5
+
+
 def test_devices_count_together() -> None:
     assert place(TARGET, DRAFT, [gpu(4), gpu(4)], 4096, F16) == place(TARGET, DRAFT, [gpu(8)], 4096, F16)
 
@@ -73,6 +83,18 @@ def test_what_is_wanted_is_taken_and_counts() -> None:
     assert place(TARGET, DRAFT, [gpu(6)], 4096, F16, wanted=ALL).draft == 0
     none = place(TARGET, DRAFT, [gpu(6)], 4096, F16, draft_wanted=0)
     assert none == Layers(place(TARGET, None, [gpu(6)], 4096, F16).target, 0)
+
+
+def test_more_layers_than_there_are_count_as_all() -> None:
+    every = place(TARGET, DRAFT, [gpu(7)], 4096, F16, wanted=33)
+    assert place(TARGET, DRAFT, [gpu(7)], 4096, F16, wanted=10_000) == replace(every, target=10_000)
+    assert 0 < every.draft < 24
+
+
+def test_a_draft_s_cache_is_no_longer_than_it_was_trained_for() -> None:
+    n_ctx, roomy = 2**19, ModelSize(GB, 0, 0, n_layers=32)
+    assert place(roomy, DRAFT, [gpu(6)], n_ctx, F16).draft < 24
+    assert place(roomy, replace(DRAFT, n_ctx_train=4096), [gpu(6)], n_ctx, F16) == Layers(ALL, ALL)
 
 
 def test_what_is_not_known_is_left_to_llama_cpp() -> None:
