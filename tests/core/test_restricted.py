@@ -7,6 +7,7 @@ Seeds are fixed, so a test that passes passes always; with a fresh seed each cor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from specdesk.core.names import RuleName
 from specdesk.core.restricted import Restricted, without
 from specdesk.core.sampling import Sampling
 from specdesk.core.verify import DraftToken
-from specdesk.core.warp import Distribution
+from specdesk.core.warp import Distribution, warp
 from tests.contracts import LanguageModelContract, MakeLM
 from tests.law import joint_law_p_value
 from tests.toy.models import ToyLM, events, joint_law, random_logits, remember_laws, written
@@ -114,6 +115,63 @@ def test_rows_are_a_copy_without_the_banned_tokens() -> None:
     rows: Logits = Restricted(lm, [1, 3, 9], 3).extend([0, 1], 2)
     assert rows.tolist() == [[1.0, -np.inf, 3.0]] * 2
     assert lm.logits([0]).tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_the_model_s_own_rows_are_not_written_to() -> None:
+    """They are llama.cpp's memory, and the same at each call."""
+
+    class Same(ToyLM):
+        rows = np.array([[1.0, 2.0, 3.0]], np.float32)
+
+        def extend(self, ids: Sequence[int], n_rows: int) -> Logits:
+            super().extend(ids, n_rows)
+            return self.rows
+
+    lm = Same(lambda _: [1.0, 2.0, 3.0], 3)
+    assert Restricted(lm, [1], 3).extend([0], 1).tolist() == [[1.0, -np.inf, 3.0]]
+    assert Same.rows.tolist() == [[1.0, 2.0, 3.0]]
+
+
+def test_one_banned_token_is_enough_to_restrict_a_model() -> None:
+    lm = ToyLM(lambda _: [1.0, 2.0, 3.0], 3)
+    assert without(lm, (), 3) is lm
+    assert without(lm, (1,), 3).extend([0], 1).tolist() == [[1.0, -np.inf, 3.0]]
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(0.0),
+        Sampling(5.0, 0, 1.0, 0.0),
+        Sampling(0.8, 3, 0.9, 0.05),
+        Sampling(1.0, 0, 0.5, 0.0),
+        Sampling(1.0, 0, 1.0, 0.3),
+        replace(OPEN, typical_p=0.6),
+        replace(OPEN, top_n_sigma=1.0),
+        replace(OPEN, repeat_penalty=1.5, frequency_penalty=0.5, presence_penalty=-0.5),
+        replace(OPEN, logit_bias=((3, 4.0), (5, -np.inf), (7, 2.0)), top_k=4),
+        replace(OPEN, typical_p=0.7, top_n_sigma=1.5, repeat_penalty=1.3, samplers=tuple(reversed(OPEN.samplers))),
+    ],
+    ids=lambda sampling: "",
+)
+def test_q_is_what_the_sampling_makes_of_a_model_without_these_tokens(sampling: Sampling) -> None:
+    """The distribution of rows from which the banned columns are cut out, whatever the samplers, and none is dropped."""
+    rng = np.random.default_rng(3)
+    n, banned = 40, [0, 3, 11, 12, 39]
+    left = np.setdiff1d(np.arange(n), banned)
+    place = {int(token): at for at, token in enumerate(left)}
+    seen = [3, 7, 7, 20, 39]
+    shrunk = replace(
+        sampling, logit_bias=tuple((place[token], bias) for token, bias in sampling.logit_bias if token in place)
+    )
+    for _ in range(200):
+        row = rng.normal(scale=3.0, size=n).astype(np.float32)
+        row[banned] += np.float32(6.0)  # what is banned would mostly be the likeliest
+        (restricted,) = Restricted(ToyLM(lambda _, row=row: row.tolist(), n), banned, n).extend([1], 1)
+        q = warp(restricted, sampling, sampling.seen(seen))
+        expected = warp(row[left], shrunk, [place[token] for token in sampling.seen(seen) if token in place])
+        assert left[expected.ids].tolist() == q.ids.tolist()
+        np.testing.assert_allclose(q.probs, expected.probs, rtol=1e-9)
 
 
 def test_nothing_left_to_propose_is_refused() -> None:
