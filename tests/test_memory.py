@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from gguf import GGMLQuantizationType
+from gguf.constants import GGML_QUANT_SIZES
 
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message, StopFlag
@@ -26,6 +28,11 @@ class TestCache:
 
     def test_there_are_whole_blocks_of_256_tokens(self) -> None:
         assert SIZE.cache_bytes(257) == SIZE.cache_bytes(512) == 2 * SIZE.cache_bytes(1)
+
+    def test_every_type_takes_what_ggml_says(self) -> None:
+        for kind in CacheType:
+            block, size = GGML_QUANT_SIZES[GGMLQuantizationType[kind.name]]
+            assert kind.block_bytes == size * 32 // block
 
     def test_types_of_keys_and_values(self) -> None:
         mixed = CacheTypes(CacheType.Q8_0, CacheType.Q4_0)

@@ -11,6 +11,7 @@ import psutil
 
 from specdesk.control_groups import MOUNTED, OWN, groups, text
 
+_CPUS: Final = Path("/sys/devices/system/cpu")
 _QUOTA_AND_PERIOD: Final = 2
 
 
@@ -22,7 +23,16 @@ def most_threads() -> int:
 
 def best_threads() -> int:
     """The same, but one per physical core: a second thread on a core only gets in the way of matrix products."""
-    return min(most_threads(), psutil.cpu_count(logical=False) or most_threads())
+    most = most_threads()
+    return min(most, _cores_allowed() or psutil.cpu_count(logical=False) or most)
+
+
+def _cores_allowed() -> int:
+    """Physical cores that the CPUs of this process's affinity belong to; 0 where the system does not tell."""
+    if not hasattr(os, "sched_getaffinity"):
+        return 0
+    siblings = {text(_CPUS / f"cpu{cpu}" / "topology" / "thread_siblings_list") for cpu in os.sched_getaffinity(0)}
+    return 0 if "" in siblings else len(siblings)
 
 
 def _quotas(mounted: Path = MOUNTED, own: Path = OWN) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from specdesk.core.candidates import Row
 from specdesk.core.decode import Task
 from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.events import Step
@@ -132,10 +133,27 @@ def test_the_model_s_own_rows_are_not_written_to() -> None:
     assert Same.rows.tolist() == [[1.0, 2.0, 3.0]]
 
 
+def test_its_cache_can_be_cut_where_the_model_s_can() -> None:
+    class Running(ToyLM):
+        def cut_point(self, length: int) -> int:
+            return length if length == len(self.ids) else 0
+
+    lm = Restricted(Running(lambda _: [1.0, 2.0, 3.0], 3), [1], 3)
+    lm.extend([0, 0, 0], 0)
+    assert (lm.cut_point(3), lm.cut_point(2)) == (3, 0)
+
+
 def test_one_banned_token_is_enough_to_restrict_a_model() -> None:
     lm = ToyLM(lambda _: [1.0, 2.0, 3.0], 3)
     assert without(lm, (), 3) is lm
     assert without(lm, (1,), 3).extend([0], 1).tolist() == [[1.0, -np.inf, 3.0]]
+
+
+class Given(ToyLM):
+    """The same row behind every text."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(lambda _: row.tolist(), row.size)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +173,7 @@ def test_one_banned_token_is_enough_to_restrict_a_model() -> None:
     ids=lambda sampling: "",
 )
 def test_q_is_what_the_sampling_makes_of_a_model_without_these_tokens(sampling: Sampling) -> None:
-    """The distribution of rows from which the banned columns are cut out, whatever the samplers, and none is dropped."""
+    """That of rows from which the banned columns are cut out, whatever the samplers."""
     rng = np.random.default_rng(3)
     n, banned = 40, [0, 3, 11, 12, 39]
     left = np.setdiff1d(np.arange(n), banned)
@@ -167,7 +185,7 @@ def test_q_is_what_the_sampling_makes_of_a_model_without_these_tokens(sampling: 
     for _ in range(200):
         row = rng.normal(scale=3.0, size=n).astype(np.float32)
         row[banned] += np.float32(6.0)  # what is banned would mostly be the likeliest
-        (restricted,) = Restricted(ToyLM(lambda _, row=row: row.tolist(), n), banned, n).extend([1], 1)
+        (restricted,) = Restricted(Given(row), banned, n).extend([1], 1)
         q = warp(restricted, sampling, sampling.seen(seen))
         expected = warp(row[left], shrunk, [place[token] for token in sampling.seen(seen) if token in place])
         assert left[expected.ids].tolist() == q.ids.tolist()

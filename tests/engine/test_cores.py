@@ -46,7 +46,33 @@ def test_the_smallest_limit_counts(
     monkeypatch.setattr(psutil, "cpu_count", lambda logical: physical)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(allowed)), raising=False)
     monkeypatch.setattr(cores, "_quotas", lambda: quotas)
+    monkeypatch.setattr(cores, "_CPUS", Path("nowhere"))
     assert (best_threads(), most_threads()) == (best, most)
+
+
+@pytest.mark.parametrize(
+    ("siblings", "allowed", "best"),
+    [
+        (["0-1", "0-1", "2-3", "2-3"], {0, 1}, 1),
+        (["0-1", "0-1", "2-3", "2-3"], {1, 2}, 2),
+        (["0,2", "1,3", "0,2", "1,3"], {0, 1, 2}, 2),
+        (["0", "1", "2", "3"], {0, 2, 3}, 3),
+        (["0-1", "", "2-3", "2-3"], {0, 1}, 2),
+    ],
+    ids=["one core", "two halves", "numbered apart", "no hyperthreads", "not told of all"],
+)
+def test_two_cpus_of_one_core_are_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, siblings: list[str], allowed: set[int], best: int
+) -> None:
+    """As taskset and containers hand them out: by number, on a machine of many more cores."""
+    for cpu, said in enumerate(siblings):
+        (tmp_path / f"cpu{cpu}" / "topology").mkdir(parents=True)
+        (tmp_path / f"cpu{cpu}" / "topology" / "thread_siblings_list").write_text(f"{said}\n")
+    monkeypatch.setattr(cores, "_CPUS", tmp_path)
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 16)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: allowed, raising=False)
+    monkeypatch.setattr(cores, "_quotas", list)
+    assert (best_threads(), most_threads()) == (best, len(allowed))
 
 
 class TestQuotas:
