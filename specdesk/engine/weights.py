@@ -168,8 +168,9 @@ def _load_model(
     if placing.main_gpu is not None:
         params.split_mode, params.main_gpu = llama_cpp.LLAMA_SPLIT_MODE_NONE, placing.main_gpu
     if placing.tensor_split:
-        # llama.cpp reads one for each device there could be.
-        shares = (ctypes.c_float * llama_cpp.llama_max_devices())(*placing.tensor_split)
+        # llama.cpp reads one for each device there could be, in 32 bits, which hold no very large or small ones.
+        largest = max(placing.tensor_split)
+        shares = (ctypes.c_float * llama_cpp.llama_max_devices())(*(share / largest for share in placing.tensor_split))
         params.tensor_split = ctypes.cast(shares, ctypes.POINTER(ctypes.c_float))
 
     def loaded(part: float, _data: object) -> bool:

@@ -179,8 +179,10 @@ def test_load_modes(
 def test_gpus_reach_llama_cpp(tiny_pair: TinyPair, params: Callable[..., Any]) -> None:
     one = params(tiny_pair.target, Placing(1))
     assert (one["split"], one["main_gpu"], one["shares"]) == (llama_cpp.LLAMA_SPLIT_MODE_NONE, 1, None)
-    shared = params(tiny_pair.target, Placing(None, (3.0, 1.0)))
-    assert (shared["split"], shared["shares"]) == (llama_cpp.LLAMA_SPLIT_MODE_LAYER, [3.0, 1.0, 0.0])
+    # Whatever the unit: llama.cpp keeps them in 32 bits, where the larger ones are infinite and the smaller ones 0.
+    for unit in (1.0, 1e300, 1e-300):
+        shared = params(tiny_pair.target, Placing(None, (4 * unit, unit)))
+        assert (shared["split"], shared["shares"]) == (llama_cpp.LLAMA_SPLIT_MODE_LAYER, [1.0, 0.25, 0.0])
 
 
 def test_weights_that_cannot_be_locked_are_told(tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
