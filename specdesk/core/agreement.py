@@ -24,7 +24,8 @@ def agreement(
     of 8, which round in their own way: a tie may fall as it did not fall when the answer was written. Both caches hold
     the prompt less its last token afterwards.
 
-    Raises: ValueError if prompt or answer is empty, or they do not fit into a context; Interrupted if stopped.
+    Raises: ValueError if prompt or answer is empty, or they do not fit into a context; Interrupted if stopped;
+    FloatingPointError for unusable logits, of the draft as UnusableDraftError.
     """
     if not prompt or not answer:
         raise ValueError(f"{len(prompt)} tokens of a prompt, {len(answer)} of an answer")
@@ -33,7 +34,7 @@ def agreement(
     for p_rows, q_rows in zip(_read(target, prompt, answer), _read(draft, prompt, answer), strict=True):
         for p_row, q_row in zip(p_rows, q_rows, strict=True):
             before = text[: len(prompt) + len(found)]
-            p, q = law.at(p_row, before), law.at(q_row, before)
+            p, q = law.at(p_row, before), law.of_draft(q_row, before)
             # Of sums of probabilities rounding may leave a little more than 1.
             found.append(min(1.0, float(np.minimum(p.probs, q.probs_of(p.ids)).sum())))
     for lm in (target, draft):

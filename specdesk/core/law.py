@@ -13,6 +13,10 @@ from specdesk.core.sampling import Sampling
 from specdesk.core.warp import Distribution, warp
 
 
+class UnusableDraftError(FloatingPointError):
+    """The draft model's logits are no numbers, or none of them is finite."""
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """How one answer is sampled: the sampling and, if there is one, the constraint, both as functions of the text."""
@@ -42,3 +46,10 @@ class Law:
         if self.constraint is not None:
             allowed = partial(self.constraint.allowed, text[self.answer_start :])
         return warp(row, self.sampling, self.sampling.seen(text), allowed)
+
+    def of_draft(self, row: Row, text: Sequence[int]) -> Distribution:
+        """The same of the draft model's logits. Raises UnusableDraftError where they cannot be used, and DeadEnd."""
+        try:
+            return self.at(row, text)
+        except FloatingPointError as error:
+            raise UnusableDraftError(str(error)) from error

@@ -14,6 +14,7 @@ from specdesk.core.costs import PairCosts
 from specdesk.core.events import Event
 from specdesk.core.law import Law
 from specdesk.core.sampling import Sampling
+from specdesk.engine.at_fault import named_at_fault
 from specdesk.engine.calibrate import find_pair_costs
 from specdesk.engine.drafting import Drafting, load_drafting, told_percent, without_broken_draft
 from specdesk.engine.experience import Experience
@@ -156,13 +157,15 @@ class LoadedPair:
         """How likely each token of an answer, given as ids, would be accepted from the draft model, sampled like that.
 
         None without a draft model, and for a text that its cache cannot hold.
-        Raises: ModelError if the template fails; Interrupted if stopped.
+        Raises: ModelError if the template fails; GenerationError for unusable logits; Interrupted if stopped.
         """
         session = self._session
         prompt = session.chat_ids(messages)
         if session.proposer is None or len(prompt) + len(answer) > session.proposer.n_ctx:
             return None
-        return agreement(session.target, session.proposer, prompt, answer, Law(sampling, answer_start=len(prompt)))
+        law = Law(sampling, answer_start=len(prompt))
+        with named_at_fault(session.target.path, None if session.draft is None else session.draft.path):
+            return agreement(session.target, session.proposer, prompt, answer, law)
 
     @property
     def draft_record(self) -> Record | None:

@@ -14,7 +14,7 @@ from specdesk.core.constraint import Constraint, DeadEnd
 from specdesk.core.costs import Costs, PairCosts
 from specdesk.core.decode import Task, decode
 from specdesk.core.drafters.forced import ForcedDrafter
-from specdesk.core.drafters.model import ModelDrafter, UnusableDraftError
+from specdesk.core.drafters.model import ModelDrafter
 from specdesk.core.drafters.protocol import Drafter
 from specdesk.core.drafters.suffix import SuffixDrafter
 from specdesk.core.events import Event, PromptTokens
@@ -23,6 +23,7 @@ from specdesk.core.lookahead import FixedLookahead, Lookahead
 from specdesk.core.names import DrafterName
 from specdesk.core.restricted import without
 from specdesk.core.rules import rule_of
+from specdesk.engine.at_fault import named_at_fault
 from specdesk.engine.grammar.native import Grammar
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.message import Message
@@ -218,17 +219,10 @@ class Session:
 
 
 def _explained(events: Iterator[Event], target: LlamaLM, draft: LlamaLM | None) -> Iterator[Event]:
-    """The events; logits that are no numbers are the fault of the model that made them, not a bug of ours."""
+    """The events; what is no bug of ours is said to the reader."""
     try:
-        yield from events
-    except UnusableDraftError as error:
-        name = "the draft" if draft is None else draft.path.name
-        hint = "the file may be damaged, or too coarsely quantized; -k 0 decodes without it"
-        raise GenerationError(f"{name}: {error}", hint) from error
-    except FloatingPointError as error:
-        raise GenerationError(
-            f"{target.path.name}: {error}", "the file may be damaged, or too coarsely quantized"
-        ) from error
+        with named_at_fault(target.path, None if draft is None else draft.path):
+            yield from events
     except DeadEnd as error:
         raise GenerationError(
             "the grammar allows none of the model's tokens here", "check it, and --logit-bias"

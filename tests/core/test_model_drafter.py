@@ -7,8 +7,8 @@ import pytest
 
 from specdesk.core.candidates import lead
 from specdesk.core.decode import Task
-from specdesk.core.drafters.model import ModelDrafter, UnusableDraftError
-from specdesk.core.law import Law
+from specdesk.core.drafters.model import ModelDrafter
+from specdesk.core.law import Law, UnusableDraftError
 from specdesk.core.sampling import Sampling
 from tests.toy.models import ToyLM, events, random_logits
 

@@ -20,7 +20,7 @@ from specdesk.engine.session import Session
 from specdesk.errors import GenerationError, UsageError
 from tests.answers import ids as written
 from tests.answers import reason, text
-from tests.engine.conftest import N_CTX, OpenSession, WriteModel
+from tests.engine.conftest import N_CTX, OpenEngine, OpenSession, WriteModel
 from tests.tiny.gguf_models import CHAT, CHATML, DRAFT, RWKV, TARGET, TinyPair
 
 BOS = 1
@@ -306,6 +306,18 @@ def test_logits_that_are_no_numbers_are_the_model_s_fault(session: Session, monk
     monkeypatch.setattr(session.target, "extend", broken)
     with pytest.raises(GenerationError, match=r"target\.gguf: .*unusable logits"):
         list(session.answer(session.raw_ids("Once"), WARM))
+
+
+def test_so_they_are_where_an_answer_is_read_again(
+    tiny_pair: TinyPair, open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = open_engine(tiny_pair.target, tiny_pair.draft)
+    draft = engine._session.draft
+    assert draft is not None
+    rows = np.full((2, draft.n_vocab), np.nan, np.float32)
+    monkeypatch.setattr(draft, "extend", lambda _ids, n_rows: rows[:n_rows])
+    with pytest.raises(GenerationError, match=r"draft\.gguf: .*unusable logits"):
+        engine.agreement([Message("user", "Once")], [40, 41], Sampling(0.0))
 
 
 def test_those_of_the_draft_are_the_draft_s_fault(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,6 @@ _PROBS: Final = (0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
 _PROB_GUESSES: Final = (0.2, 0.3, 0.38, 0.45, 0.53, 0.6, 0.65, 0.75, 0.85)
 
 
-class UnusableDraftError(FloatingPointError):
-    """The draft model's logits are no numbers, or none of them is finite."""
-
-
 class ModelDrafter:
     """Draws draft tokens from a draft model, by the law the target is sampled by.
 
@@ -84,11 +80,9 @@ class ModelDrafter:
         for index in range(self._lm.n_ctx - (len(committed) - self._first) + 1):
             row = self._lm.extend(feed, 1)[0]
             try:
-                q = self._law.at(row, text)
+                q = self._law.of_draft(row, text)
             except DeadEnd:  # of this draft, which may not stand; nothing has been drawn here
                 return
-            except FloatingPointError as error:
-                raise UnusableDraftError(str(error)) from error
             token = draw(q, index, offer_of(q, row, self._source))
             if token is None:
                 return

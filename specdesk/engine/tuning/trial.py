@@ -14,6 +14,7 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.law import Law
 from specdesk.core.restricted import without
 from specdesk.core.sampling import Sampling
+from specdesk.engine.at_fault import named_at_fault
 from specdesk.engine.calibrate import measure
 from specdesk.engine.llama import LlamaLM, LoadOptions
 from specdesk.engine.message import Message
@@ -94,7 +95,8 @@ class TargetTrial:
     def agreements(self, path: Path, options: LoadOptions, samples: Sequence[Sample]) -> list[list[float]]:
         """How likely each token of each sample would be accepted from a draft model, with the default sampling.
 
-        Raises ModelError for a file that cannot be loaded or does not fit the target.
+        Raises ModelError for a file that cannot be loaded or does not fit the target; GenerationError for one whose
+        logits are no numbers.
         """
         options = replace(options, n_ctx=self._options.n_ctx)
         with (
@@ -102,7 +104,8 @@ class TargetTrial:
             LlamaLM(path, options, self._stop) as draft,
         ):
             proposer = without(draft, check_pair(target, draft).banned, target.n_vocab)
-            return [agreement(target, proposer, sample.prompt, sample.answer, _LAW) for sample in samples]
+            with named_at_fault(self._path, path):
+                return [agreement(target, proposer, sample.prompt, sample.answer, _LAW) for sample in samples]
 
     def close(self) -> None:
         """Free the model."""
