@@ -84,7 +84,19 @@ def _whole(target: Path, draft: Path | None) -> Chosen:
     from specdesk.hub.here.naming import file_meant
     from specdesk.hub.here.whole import whole
 
-    return Chosen(None, whole(file_meant(target)), None if draft is None else whole(file_meant(draft)))
+    return Chosen(None, whole(file_meant(target)), None if draft is None else whole(_draft_meant(draft)))
+
+
+def _draft_meant(draft: Path) -> Path:
+    from specdesk.hub.here.naming import file_meant
+
+    try:
+        return file_meant(draft)
+    except ModelError:
+        # A path to a file that is gone is told when it is loaded, where plain decoding may do instead.
+        if draft.suffix.lower() != ".gguf" or draft == Path(draft.name):
+            raise
+        return draft
 
 
 def intended_or_last(models: Models) -> tuple[Chosen, str]:
