@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import platformdirs
 
 from specdesk.errors import StorageError
+
+ROOM_HINT: Final = "make room, or set SPECDESK_HOME to a directory on another disk"
+"""What to do where a disk is full."""
 
 
 def home() -> Path:
@@ -68,6 +72,11 @@ def added_file() -> Path:
 def chosen_file() -> Path:
     """Where the choice of models is kept for the next start."""
     return home() / "chosen.json"
+
+
+def existing(path: Path) -> Path:
+    """What is there of a path to be: itself, or the nearest of the folders that it is to lie in."""
+    return next(place for place in (path, *path.parents) if place.exists())
 
 
 def _home_or(of_platform: Callable[..., Path]) -> Path:

@@ -32,7 +32,7 @@ def gather(manifest: Manifest, n_ctx: int) -> Facts:
     Raises StorageError where there is no home directory, or the disk does not say which models are here.
     """
     folder = paths.models_dir()
-    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    there = paths.existing(folder)
     seen = seen_gpus()
     reach = reach_hub(manifest.pair(DEFAULT_ALIAS).draft)
     return Facts(
@@ -52,7 +52,7 @@ def gather(manifest: Manifest, n_ctx: int) -> Facts:
         memory_total_bytes=system_memory().total,
         models_dir=str(folder),
         models_problem=_problem(next(place for place in (folder, *folder.parents) if os.path.lexists(place))),
-        disk_free_bytes=shutil.disk_usage(existing).free,
+        disk_free_bytes=shutil.disk_usage(there).free,
         hub=Hub(reach.hub, reach.problem),
         n_ctx=n_ctx,
         pairs=tuple(_pair(pair, n_ctx) for pair in manifest.pairs),

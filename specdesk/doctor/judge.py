@@ -13,6 +13,7 @@ from specdesk.doctor.facts import Facts
 from specdesk.doctor.recommend import recommend
 from specdesk.engine.client import BUILD_OPTIONS, Gpu, Maker
 from specdesk.hub.here.inventory import Presence
+from specdesk.paths import ROOM_HINT
 
 _BACKENDS: Final = {
     Maker.NVIDIA: ("CUDA", "Vulkan"),
@@ -113,7 +114,7 @@ def _of_disk(facts: Facts) -> Iterator[Finding]:
             Weight.ADVICE,
             f"{missing.name} takes {decimal(missing.size_bytes)} on the disk, and {decimal(facts.disk_free_bytes)} are "
             f"free in {facts.models_dir}",
-            "make room, or set SPECDESK_HOME to a directory on another disk",
+            ROOM_HINT,
         )
 
 

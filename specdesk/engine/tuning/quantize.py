@@ -27,12 +27,12 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError, StorageError
+from specdesk.paths import ROOM_HINT
 
 HEADROOM_BYTES: Final = 2**28
 """Free space asked for beyond the file."""
 
 _POLL_S: Final = 0.1
-_HINT: Final = "make room, or set SPECDESK_HOME to a directory on another disk"
 
 
 class Format(StrEnum):
@@ -84,7 +84,7 @@ def quantize(source: Path, path: Path, wanted: Format, n_threads: int, stop: Sto
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}", _HINT) from error
+        raise StorageError(f"{path}: {error.strerror or error}", ROOM_HINT) from error
 
 
 def part_of(path: Path) -> Path:
@@ -97,7 +97,7 @@ def _refuse_without_space(source: Path, path: Path, wanted: Format) -> None:
     needed = int(tensors.n_weights * wanted.bytes_per_weight) + tensors.header_bytes + HEADROOM_BYTES
     free = shutil.disk_usage(path.parent).free
     if free < needed:
-        raise StorageError(f"{decimal(needed)} needed in {path.parent}, {decimal(free)} free", _HINT)
+        raise StorageError(f"{decimal(needed)} needed in {path.parent}, {decimal(free)} free", ROOM_HINT)
 
 
 def _in_child(source: Path, part: Path, wanted: Format, n_threads: int, stop: StopFlag) -> str | None:

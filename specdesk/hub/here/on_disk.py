@@ -36,7 +36,7 @@ def is_present(artifact: Artifact, file: ModelFile) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
+        raise _refused(path, error) from error
 
 
 def arrived_bytes(artifact: Artifact, file: ModelFile) -> int:
@@ -50,7 +50,7 @@ def arrived_bytes(artifact: Artifact, file: ModelFile) -> int:
     try:
         return min(part_bytes(path), file.size_bytes)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory") from error
+        raise _refused(path, error) from error
 
 
 def refuse_outside(path: Path) -> None:
@@ -100,3 +100,7 @@ def pair_paths(pair: Pair) -> PairPaths:
         target=file_path(pair.target, pair.target.files[0]),
         draft=file_path(pair.draft, pair.draft.files[0]),
     )
+
+
+def _refused(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"{path}: {error.strerror}", "SPECDESK_HOME names the directory")
