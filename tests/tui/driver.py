@@ -121,6 +121,11 @@ class Driver:
     def transcript(self) -> Transcript:
         return self.screen.query_one(Transcript)
 
+    @property
+    def texts(self) -> list[str]:
+        """The turns of the conversation on screen."""
+        return [turn.text for turn in self.transcript.turns]
+
     def painted(self, answer: AnswerTurn | None = None) -> list[tuple[str, Style]]:
         """What an answer's token view paints: pieces with their styles, row ends as newlines."""
         view = (answer or self.last).tokens

@@ -14,19 +14,15 @@ from specdesk.tui.chat.state import State
 from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.turn import Act
 from tests.tui.driver import Chat, Driver
+from tests.tui.full_disk import full
 from tests.tui.scripted import END, step
 
 Make = Callable[..., Chat]
 SAID = ("one", "1", "two", "2", "three", "3")
 
 
-def shown(see: Driver) -> list[str]:
-    """The texts of the conversation on screen."""
-    return [turn.text for turn in see.transcript.turns]
-
-
 async def until_shown(see: Driver, *texts: str) -> None:
-    await see.until(lambda: shown(see) == list(texts), f"the conversation {texts}")
+    await see.until(lambda: see.texts == list(texts), f"the conversation {texts}")
 
 
 async def say(see: Driver, *texts: str) -> None:
@@ -109,8 +105,8 @@ async def test_nothing_comes_back_into_a_chat_that_answers(make_chat: Make, stor
         await in_list(see, "u")
         await until_said(see, "not brought back: still answering")
         await see.answer(step([], "0"))
-        assert shown(see) == ["one", "1", "other", "0"]
-        assert [turn.message and turn.message.text for turn in see.transcript.turns] == shown(see)
+        assert see.texts == ["one", "1", "other", "0"]
+        assert [turn.message and turn.message.text for turn in see.transcript.turns] == see.texts
         await in_list(see, "u")
         await until_shown(see, *SAID[:4])
     (kept,) = store.chats()
@@ -127,7 +123,7 @@ async def test_another_chat_gets_its_messages_back_while_one_answers(make_chat: 
         await in_list(see, "u")
         await until_said(see, "what was deleted from “one” is back")
         await see.answer(step([], "0"))
-        assert shown(see) == ["other", "0"]
+        assert see.texts == ["other", "0"]
     first = next(chat for chat in store.chats() if chat.title == "one")
     assert [message.text for message in store.conversation(first.id)] == [*SAID[:4]]
 
@@ -149,7 +145,7 @@ async def test_an_edit_ends_when_messages_come_back(make_chat: Make, in_the_list
         assert "editing" not in see.shown()
         see.prompt.clear()
         await say(see, *SAID[4:])
-        assert shown(see) == [*SAID]
+        assert see.texts == [*SAID]
 
 
 @pytest.mark.parametrize("keys", [["ctrl+n"], ["ctrl+b", "ctrl+b", "enter"], ["ctrl+b", "ctrl+b", "delete"]])
@@ -176,7 +172,7 @@ async def test_a_question_that_got_no_answer_is_not_taken_for_another(
         await see.until_state(State.READY)
         see.prompt.clear()
         await say(see, "two", "2")
-        assert shown(see) == ["one", "1", "two", "2"]
+        assert see.texts == ["one", "1", "two", "2"]
         await on_turn(see, 3 if key == "r" else 2, key)
         if key == "delete":
             await until_shown(see, "one", "1")
@@ -186,7 +182,7 @@ async def test_a_question_that_got_no_answer_is_not_taken_for_another(
                 await see.pilot.press("enter")
             await see.until(lambda: len(see.engine.asked) == 4, "the question")
             await see.answer(step([], "3"))
-            assert shown(see) == ["one", "1", "two", "3"]
+            assert see.texts == ["one", "1", "two", "3"]
     (kept,) = store.chats()
     said = [] if key == "delete" else ["two", "3"]
     assert [message.text for message in store.conversation(kept.id)] == ["one", "1", *said]
@@ -196,9 +192,6 @@ async def test_a_question_that_was_kept_alone_is_no_obstacle(
     make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bug: where the disk refused the answer's place, the chat refused every question from then on."""
-
-    def full(*_: object) -> None:
-        raise StorageError("chats.db: no space left", "make room")
 
     async with make_chat().run() as see:
         await say(see, "one", "1")
@@ -212,7 +205,7 @@ async def test_a_question_that_was_kept_alone_is_no_obstacle(
         await see.until(lambda: len(see.engine.asked) == 2, "the question")
         assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "two"]
         await see.answer(step([], "2"))
-        assert shown(see) == ["one", "1", "two", "2"]
+        assert see.texts == ["one", "1", "two", "2"]
 
 
 async def test_a_chat_that_ends_with_a_question_goes_on(make_chat: Make, store: ChatStore) -> None:
@@ -278,16 +271,13 @@ async def test_what_was_purged_meanwhile_is_no_obstacle(make_chat: Make, store: 
 async def test_what_the_disk_refuses_can_be_tried_again(
     make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise StorageError("chats.db: no space left", "make room")
-
     async with make_chat().run() as see:
         await say(see, *SAID[:4])
         with monkeypatch.context() as disk:
             disk.setattr(store, "leave_out", full)
             await on_turn(see, 2, "delete")
             await until_said(see, "no space left")
-        assert shown(see) == [*SAID[:4]]
+        assert see.texts == [*SAID[:4]]
         disks: list[Callable[..., None]] = [full, store.show]
         monkeypatch.setattr(store, "show", lambda *place: disks.pop(0)(*place))
         await on_turn(see, 2, "delete")

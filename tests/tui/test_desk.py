@@ -17,11 +17,6 @@ Make = Callable[..., Chat]
 LONG = "\n".join(f"line {number}" for number in range(80))
 
 
-def shown(see: Driver) -> list[str]:
-    """The texts of the conversation."""
-    return [turn.text for turn in see.transcript.turns]
-
-
 async def say(see: Driver, question: str, answer: str) -> None:
     await see.ask(question)
     await see.answer(step([answer[:1]], answer[1:]))
@@ -50,7 +45,7 @@ async def test_branches_go_round_and_keep_the_keys(make_chat: Make) -> None:
             ("right_square_bracket", "second"),
         ):
             await see.pilot.press(key)
-            await see.until(lambda answer=answer: shown(see) == ["one", answer], answer)  # type: ignore[misc]
+            await see.until(lambda answer=answer: see.texts == ["one", answer], answer)  # type: ignore[misc]
             await see.until(lambda: see.last.has_focus, "the keys on it")
 
 
@@ -64,7 +59,7 @@ async def test_branches_stay_while_it_answers(make_chat: Make) -> None:
         await see.pilot.press("left_square_bracket")
         await see.until(lambda: "not now: " in see.shown(), "the refusal")
         await see.answer(step([], "2"))
-        assert shown(see) == ["one", "second", "two", "2"]
+        assert see.texts == ["one", "second", "two", "2"]
 
 
 async def test_an_answer_that_is_gone_on_with_is_under_way(make_chat: Make) -> None:
@@ -99,7 +94,7 @@ async def test_what_is_asked_and_what_is_opened_is_seen_at_its_end(make_chat: Ma
         await see.until(lambda: "the next question" not in see.shown(), "above")
         see.screen.query_one(Chats).query_one(OptionList).focus()
         await see.pilot.press("down", "enter")
-        await see.until(lambda: shown(see) == ["one", LONG], "the other chat")
+        await see.until(lambda: see.texts == ["one", LONG], "the other chat")
         await see.until(lambda: "line 79" in see.shown(), "its end")
 
 

@@ -20,6 +20,7 @@ from specdesk.tui.screens.file_entry import FileEntry
 from tests.store.samples import ODD_TEXTS
 from tests.tui.compared import told
 from tests.tui.driver import Chat, Driver
+from tests.tui.full_disk import full
 from tests.tui.scripted import step
 from tests.tui.test_answer import CONTROLS, MARKUP
 
@@ -379,9 +380,6 @@ async def test_a_trace_from_elsewhere_is_said_to_be_none(
 async def test_a_disk_that_refuses_an_import(
     make_chat: Make, store: ChatStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise StorageError("chats.db: no space left", "make room")
-
     monkeypatch.setattr(store, "import_chat", full)
     (folder / "in.json").write_text("{}")
     chat = make_chat()

@@ -23,18 +23,14 @@ from specdesk.tui.widgets.chats import Chats
 from specdesk.tui.widgets.turn import Turn
 from specdesk.tui.widgets.turns import UserTurn
 from tests.tui.driver import Chat, Driver
+from tests.tui.full_disk import full
 from tests.tui.scripted import END, prompt_read, step
 
 Make = Callable[..., Chat]
 
 
-def shown(see: Driver) -> list[str]:
-    """The texts of the conversation on screen."""
-    return [turn.text for turn in see.transcript.turns]
-
-
 def begins(see: Driver, text: str) -> bool:
-    return shown(see)[:1] == [text]
+    return see.texts[:1] == [text]
 
 
 def says(see: Driver, text: str) -> bool:
@@ -74,7 +70,7 @@ async def test_a_chat_is_there_after_a_restart(make_chat: Make, store: ChatStore
         await see.pilot.press("ctrl+b", "ctrl+b")
         await see.pilot.press("enter")
         await see.until(lambda: len(see.transcript.turns) == 4, "the chat")
-        assert shown(see) == ["Write a [/parser]\nplease", "def f(): pass", "And?", "no"]
+        assert see.texts == ["Write a [/parser]\nplease", "def f(): pass", "And?", "no"]
         first = see.screen.query(AnswerTurn).first()
         await see.pilot.pause()
         assert [(span.text, span.kind) for span in first.tokens.spans] == [
@@ -86,7 +82,7 @@ async def test_a_chat_is_there_after_a_restart(make_chat: Make, store: ChatStore
             (": pass", Kind.PLAIN),
         ]
         await see.ask("more")
-        assert [message.content for message in see.engine.asked[-1][0]] == [*shown(see)[:4], "more"]
+        assert [message.content for message in see.engine.asked[-1][0]] == [*see.texts[:4], "more"]
 
 
 async def test_an_edited_question_is_a_branch(make_chat: Make, store: ChatStore) -> None:
@@ -102,11 +98,11 @@ async def test_an_edited_question_is_a_branch(make_chat: Make, store: ChatStore)
         await see.ask("other")
         assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "other"]
         await see.answer(step([], "3"))
-        assert shown(see) == ["one", "1", "other", "3"]
+        assert see.texts == ["one", "1", "other", "3"]
         assert "‹2/2›" in see.shown()
         await choose(see, see.screen.query(UserTurn).last())
         await see.pilot.press("left_square_bracket")
-        await see.until(lambda: shown(see) == ["one", "1", "two", "2"], "the first branch")
+        await see.until(lambda: see.texts == ["one", "1", "two", "2"], "the first branch")
         await see.ask("three")
         assert [message.content for message in see.engine.asked[-1][0]] == ["one", "1", "two", "2", "three"]
     (kept,) = store.chats()
@@ -126,20 +122,20 @@ async def test_a_message_is_deleted_with_what_follows_and_comes_back(
         kept = said[: at - at % 2]
         await choose(see, see.transcript.turns[at])
         await see.pilot.press("delete")
-        await see.until(lambda: shown(see) == kept, "what is left")
+        await see.until(lambda: see.texts == kept, "what is left")
         assert "F9 brings it back" in see.shown()
         assert see.prompt.has_focus
         await see.pilot.press("ctrl+b", "ctrl+b", "u")
-        await see.until(lambda: shown(see) == said, "all of it")
+        await see.until(lambda: see.texts == said, "all of it")
         await choose(see, see.transcript.turns[at])
         await see.pilot.press("delete")
-        await see.until(lambda: shown(see) == kept, "what is left")
+        await see.until(lambda: see.texts == kept, "what is left")
         await see.ask("three")
         assert [message.content for message in see.engine.asked[-1][0]] == [*kept, "three"]
         await see.answer(step([], "3"))
         await choose(see, see.transcript.turns[len(kept)])
         await see.pilot.press("left_square_bracket")
-        await see.until(lambda: shown(see) == said, "the branch that was deleted")
+        await see.until(lambda: see.texts == said, "the branch that was deleted")
     (only,) = store.chats()
     assert len(store.messages(only.id)) == 6
 
@@ -154,7 +150,7 @@ async def test_nothing_is_deleted_while_it_answers(make_chat: Make) -> None:
         await see.pilot.press("delete")
         await see.until(lambda: "not now: still answering" in see.shown(), "the refusal")
         await see.answer(step([], "2"))
-        assert shown(see) == ["one", "1", "two", "2"]
+        assert see.texts == ["one", "1", "two", "2"]
         await choose(see, see.transcript.turns[0])
         await see.pilot.press("f9")
         await see.until(lambda: "nothing was deleted here" in see.shown(), "that there is nothing")
@@ -196,7 +192,7 @@ async def test_an_edit_ends_with_the_place_of_its_question(make_chat: Make, key:
             await see.until(lambda: len(see.engine.asked) == 4, "again")
             await see.answer(step([], "1"))
         else:
-            await see.until(lambda: shown(see) == ["one", "0"], "the other branch")
+            await see.until(lambda: see.texts == ["one", "0"], "the other branch")
         assert "editing" not in see.shown()
         assert see.prompt.text == "two"
         await see.ask("!")
@@ -288,10 +284,10 @@ async def test_an_answer_again_is_another_answer(make_chat: Make, store: ChatSto
         assert see.engine.asked[-1][0] == (Message("user", "one"),)
         assert [options.answer for _, options in see.engine.asked] == [0, 1]
         await see.answer(step([], "second"))
-        assert shown(see) == ["one", "second"]
+        assert see.texts == ["one", "second"]
         await choose(see, see.last)
         await see.pilot.press("left_square_bracket")
-        await see.until(lambda: shown(see) == ["one", "first"], "the first answer")
+        await see.until(lambda: see.texts == ["one", "first"], "the first answer")
 
 
 async def test_a_stopped_answer_is_gone_on_with(make_chat: Make, store: ChatStore) -> None:
@@ -308,7 +304,7 @@ async def test_a_stopped_answer_is_gone_on_with(make_chat: Make, store: ChatStor
         await see.until(lambda: len(see.engine.asked) == 2, "the rest")
         assert see.engine.asked[-1][0] == (Message("user", "count"), Message("assistant", "1 2 3"))
         await see.answer(step([" 4"], " 5"))
-        assert shown(see) == ["count", "1 2 3 4 5"]
+        assert see.texts == ["count", "1 2 3 4 5"]
         assert "".join(text for text, _ in see.labels()) == "1 2 3 4 5"
     said = store.conversation(kept.id)[-1]
     assert (said.text, said.state) == ("1 2 3 4 5", Kept.COMPLETE)
@@ -467,9 +463,6 @@ class TestTheList:
 async def test_a_disk_that_refuses_does_not_stop_the_answer(
     make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise StorageError("chats.db: no space left", "make room")
-
     chat = make_chat()
     async with chat.run() as see:
         await see.ask("count")
@@ -477,7 +470,7 @@ async def test_a_disk_that_refuses_does_not_stop_the_answer(
         await see.answer(step(["1", " 2"], " 3"))
         assert see.shown().count("no space left") == 1
         assert "not kept" in see.shown()
-        assert shown(see) == ["count", "1 2 3"]
+        assert see.texts == ["count", "1 2 3"]
         monkeypatch.setattr(store, "add_question", full)
         see.prompt.insert("more")
         await see.pilot.press("enter")
@@ -489,9 +482,6 @@ async def test_a_disk_that_refuses_does_not_stop_the_answer(
 async def test_a_refusal_is_said_once_for_an_answer(
     make_chat: Make, store: ChatStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise StorageError("chats.db: no space left", "make room")
-
     monkeypatch.setattr(conversation, "SAVED_EACH_S", 0.0)
     chat = make_chat()
     async with chat.run() as see:
@@ -534,7 +524,7 @@ async def test_a_disk_that_cannot_be_read_does_not_end_the_chat(
             disk.setattr(store, name, broken)
             await see.answer(step([], "1"))
             await see.until(lambda: "the disk failed" in see.shown(), "the refusal")
-            assert shown(see) == ["one", "1"]
+            assert see.texts == ["one", "1"]
             await see.pilot.press("f4")
             await see.until(lambda: chat.app.clipboard == "1", "the answer")
             await see.pilot.press("ctrl+n")
