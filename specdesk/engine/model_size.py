@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from pathlib import Path
 from typing import Any, Final
 
 from specdesk.engine.gguf import opened
 from specdesk.memory import ModelSize
+from specdesk.split_names import all_names
 
 _UINT32: Final = 4
 _INT32: Final = 5
 _STRING: Final = 8
 _ARRAY: Final = 9
 """GGUF's numbers of the kinds of entries. ggml ends the process when it is asked for another kind than an entry has."""
-_PART: Final = re.compile(r"(.+-)00001(-of-(\d{5})\.gguf)", re.IGNORECASE)
 
 
 def read_size(path: Path) -> ModelSize:
@@ -81,9 +80,5 @@ class _Entries:
 
 
 def _bytes_of(path: Path) -> int:
-    part = _PART.fullmatch(path.name)
-    names = [path.name]
-    if part is not None:
-        names += [f"{part[1]}{number:05}{part[2]}" for number in range(2, int(part[3]) + 1)]
-    files = [path.with_name(name) for name in names]
+    files = [path.with_name(name) for name in all_names(path.name)]
     return sum(file.stat().st_size for file in files if file.is_file())

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from specdesk import paths
 from specdesk.errors import UsageError
 from specdesk.hub.safe_names import unsafe
-from specdesk.hub.split import all_names
+from specdesk.split_names import all_names
 
 HUB: Final = "hf:"
 

@@ -17,10 +17,10 @@ from specdesk.hub.gguf.header_cache import HeaderCache, State
 from specdesk.hub.here.added import added_paths
 from specdesk.hub.here.fitness import why_unfit
 from specdesk.hub.here.model_files import Found, at, below, single
-from specdesk.hub.split import part_of, parts_beside
 from specdesk.hub.stopping import Never, Stop
 from specdesk.memory import ModelSize
 from specdesk.paths import added_file, headers_file, models_dir
+from specdesk.split_names import parts_beside, split_part
 
 _LIKE: Final = "big-00001-of-00003.gguf"
 
@@ -206,7 +206,7 @@ def missing_parts(path: Path, header: GgufHeader | None) -> str:
 
 def _parts(path: Path, header: GgufHeader | None) -> tuple[tuple[Path, ...], str]:
     """The further parts of a model that lie beside it, and how many are missing, in words."""
-    own = part_of(path.name)
+    own = split_part(path.name)
     if own is None:
         if header is None or header.n_parts < 2:
             return (), ""

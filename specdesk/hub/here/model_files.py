@@ -10,7 +10,7 @@ from typing import Final
 
 from specdesk.hub.gguf.magic import begins_as_gguf
 from specdesk.hub.here.ollama import blob_sha256, names_of_blobs
-from specdesk.hub.split import parts_beside, without_later_parts
+from specdesk.split_names import parts_beside, without_later_parts
 
 _HOLDS_NO_FILES: Final = ".no_exist"
 """The hub cache keeps empty files there, of the names that a repository does not have."""

@@ -10,8 +10,8 @@ from specdesk.errors import ModelError, UsageError
 from specdesk.hub.here.added import place_of
 from specdesk.hub.here.local_models import LocalModel, library_here
 from specdesk.hub.reference import is_reference, parse_reference
-from specdesk.hub.split import part_of
 from specdesk.paths import models_dir
+from specdesk.split_names import split_part
 
 _MOST_NAMED = 5
 
@@ -22,7 +22,7 @@ def file_meant(wanted: Path) -> Path:
     Raises: ModelError where nothing is meant by it, or several models are; StorageError where the disk does not say.
     """
     text = str(wanted)
-    if wanted.exists() or part_of(wanted.name) is not None:  # of a part that is missing others may be here
+    if wanted.exists() or split_part(wanted.name) is not None:  # of a part that is missing others may be here
         return wanted
     if is_reference(text):
         reference = parse_reference(text, "")

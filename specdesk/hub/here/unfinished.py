@@ -10,8 +10,8 @@ from pathlib import Path
 from specdesk.errors import UsageError
 from specdesk.hub.here.added import place_of
 from specdesk.hub.here.parts import part_bytes, part_of, place_of_part
-from specdesk.hub.split import part_of as split_part_of
 from specdesk.paths import models_dir
+from specdesk.split_names import split_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def unfinished_beside(unfinished: Sequence[Unfinished], path: Path) -> tuple[Unf
 
 
 def _of_one_model(one: Path, other: Path) -> bool:
-    part, further = split_part_of(one.name), split_part_of(other.name)
+    part, further = split_part(one.name), split_part(other.name)
     if part is None or further is None:
         return one.absolute() == other.absolute()
     return one.absolute().parent == other.absolute().parent and part.model == further.model

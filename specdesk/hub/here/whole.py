@@ -9,7 +9,7 @@ from specdesk.hub.gguf.header import read_header
 from specdesk.hub.here.local_models import missing_parts
 from specdesk.hub.here.model_files import single
 from specdesk.hub.here.origin import origin_of
-from specdesk.hub.split import part_of
+from specdesk.split_names import split_part
 
 
 def whole(path: Path) -> Path:
@@ -17,7 +17,7 @@ def whole(path: Path) -> Path:
 
     Raises ModelError for a split model of which files are missing.
     """
-    if part_of(path.name) is None:
+    if split_part(path.name) is None:
         return path
     first = single(path).path
     try:

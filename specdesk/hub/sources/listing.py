@@ -22,8 +22,8 @@ from specdesk.hub.sources.http_body import ANSWER_S
 from specdesk.hub.sources.published import Commit, Published, PublishedFile
 from specdesk.hub.sources.refusals import Asked
 from specdesk.hub.sources.source import SourceError
-from specdesk.hub.split import all_names
 from specdesk.hub.stopping import Stop
+from specdesk.split_names import all_names
 
 
 @dataclass(frozen=True, slots=True)

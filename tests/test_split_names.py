@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdesk.hub.split import all_names
+from specdesk.split_names import all_names
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])

@@ -33,7 +33,7 @@ class Part:
         return f"{self.stem}-{number:05}-of-{self.count:05}.gguf"
 
 
-def part_of(name: str) -> Part | None:
+def split_part(name: str) -> Part | None:
     """What the name says; None where it is not that of a part."""
     match = _PART.fullmatch(name)
     return None if match is None else Part(match["stem"], int(match["number"]), int(match["count"]))
@@ -44,7 +44,7 @@ def all_names(name: str) -> tuple[str, ...]:
 
     `name` may have folders before it.
     """
-    part = part_of(name)
+    part = split_part(name)
     if part is None or not 1 <= part.number <= part.count <= _MOST:
         return (name,)
     suffix = name[-len(_SUFFIX) :]  # which may be written in capitals
@@ -53,7 +53,7 @@ def all_names(name: str) -> tuple[str, ...]:
 
 def without_later_parts(names: Iterable[str]) -> list[str]:
     """The names of a folder, in their order, with one for each split model: that of the first part that is there."""
-    parts = {name: part_of(name) for name in names}
+    parts = {name: split_part(name) for name in names}
     first: dict[tuple[str, int], int] = {}
     for part in filter(None, parts.values()):
         first[part.model] = min(part.number, first.get(part.model, part.number))
@@ -65,12 +65,12 @@ def parts_beside(path: Path) -> dict[int, Path]:
 
     Raises OSError where the folder cannot be listed.
     """
-    wanted = part_of(path.name)
+    wanted = split_part(path.name)
     if wanted is None:
         return {}
     found = {}
     for beside in path.parent.iterdir():
-        part = part_of(beside.name) if beside.name.startswith(wanted.stem) else None
+        part = split_part(beside.name) if beside.name.startswith(wanted.stem) else None
         if part is not None and part.model == wanted.model:
             found[part.number] = beside
     return dict(sorted(found.items()))
