@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from specdesk.cli import options as opt
 from specdesk.cli.checks import not_empty, within
 from specdesk.cli.console import Waiting, say
 from specdesk.cli.grouping import grouped
+from specdesk.cli.options.drafts import Lookahead
+from specdesk.cli.options.engine import EngineOptions, Verbose
+from specdesk.cli.options.models import Models
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import EXIT_INTERRUPTED, UsageError
 
@@ -21,7 +23,7 @@ _OUTPUT = "Output"
 @grouped
 def bench(
     *,
-    models: opt.Models,
+    models: Models,
     task: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,7 +75,7 @@ def bench(
         float,
         typer.Option("-t", "--temperature", metavar="T", help="0 is greedy.", rich_help_panel=_WHAT),
     ] = 0.0,
-    lookahead: opt.Lookahead = None,
+    lookahead: Lookahead = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -84,7 +86,7 @@ def bench(
             rich_help_panel=_WHAT,
         ),
     ] = 1,
-    engine: opt.EngineOptions,
+    engine: EngineOptions,
     as_json: Annotated[
         Path | None,
         typer.Option(
@@ -98,7 +100,7 @@ def bench(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a page with plots there.", rich_help_panel=_OUTPUT),
     ] = None,
-    verbose: opt.Verbose = False,
+    verbose: Verbose = False,
 ) -> int:
     """Measure on this machine, with these models, how much faster speculation is than plain decoding.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 
-from specdesk.cli import options as opt
 from specdesk.cli.console import say
 from specdesk.cli.grouping import Given, grouped
+from specdesk.cli.options.answers import MaxTokens, SamplingOptions, System
+from specdesk.cli.options.drafts import Speculation
+from specdesk.cli.options.engine import EngineOptions
+from specdesk.cli.options.models import Models
 from specdesk.cli.sampling import as_sampling
 from specdesk.errors import UsageError
 
@@ -15,12 +18,12 @@ from specdesk.errors import UsageError
 @grouped
 def chat(
     *,
-    models: opt.Models,
-    system: opt.System = None,
-    max_tokens: opt.MaxTokens = None,
-    sampling: opt.SamplingOptions,
-    speculation: opt.Speculation,
-    engine: opt.EngineOptions,
+    models: Models,
+    system: System = None,
+    max_tokens: MaxTokens = None,
+    sampling: SamplingOptions,
+    speculation: Speculation,
+    engine: EngineOptions,
     given: Given,
 ) -> int:
     """Chat in the terminal, and see who wrote each token and what speculation brings.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from specdesk.cli.checks import shares
-from specdesk.cli.options import EngineOptions, Models
+from specdesk.cli.options.engine import EngineOptions
+from specdesk.cli.options.models import Models
 from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import ModelError, UsageError

@@ -9,9 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from specdesk.cli import options as opt
 from specdesk.cli.console import Waiting, say
 from specdesk.cli.grouping import grouped
+from specdesk.cli.options.answers import Seed
+from specdesk.cli.options.drafts import ProvenLookahead
+from specdesk.cli.options.engine import EngineOptions, Verbose
+from specdesk.cli.options.models import Models
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import EXIT_INTERRUPTED, UsageError
 from specdesk.settings import PROVEN_LOOKAHEAD
@@ -20,16 +23,16 @@ from specdesk.settings import PROVEN_LOOKAHEAD
 @grouped
 def prove(
     *,
-    models: opt.Models,
+    models: Models,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Fewer prompts and draws: 1 to 2 minutes for the default pair on 2 cores."),
     ] = False,
-    lookahead: opt.ProvenLookahead = PROVEN_LOOKAHEAD,
-    seed: opt.Seed = None,
-    engine: opt.EngineOptions,
+    lookahead: ProvenLookahead = PROVEN_LOOKAHEAD,
+    seed: Seed = None,
+    engine: EngineOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
-    verbose: opt.Verbose = False,
+    verbose: Verbose = False,
 ) -> int:
     """Check on this machine, with these models, that speculation changes nothing.
 

@@ -10,10 +10,13 @@ from typing import Annotated
 
 import typer
 
-from specdesk.cli import options as opt
 from specdesk.cli.checks import is_text, not_empty
 from specdesk.cli.console import ColorWhen
 from specdesk.cli.grouping import grouped
+from specdesk.cli.options.answers import Grammar, JsonSchema, MaxTokens, SamplingOptions, System
+from specdesk.cli.options.drafts import Speculation
+from specdesk.cli.options.engine import EngineOptions, Verbose
+from specdesk.cli.options.models import Models
 from specdesk.cli.sampling import as_rule, as_sampling
 from specdesk.errors import UsageError
 
@@ -24,8 +27,8 @@ def run(
     prompt: Annotated[
         str, typer.Argument(metavar="PROMPT", callback=is_text, help="What to ask; - reads it from standard input.")
     ],
-    models: opt.Models,
-    system: opt.System = None,
+    models: Models,
+    system: System = None,
     raw: Annotated[bool, typer.Option("--raw", help="Continue PROMPT as it is, without the chat template.")] = False,
     truncate: Annotated[
         bool,
@@ -38,18 +41,18 @@ def run(
             help="Decode plainly, and say why, where the draft cannot be loaded or does not fit the target.",
         ),
     ] = False,
-    max_tokens: opt.MaxTokens = None,
-    sampling: opt.SamplingOptions,
-    grammar: opt.Grammar = None,
-    json_schema: opt.JsonSchema = None,
+    max_tokens: MaxTokens = None,
+    sampling: SamplingOptions,
+    grammar: Grammar = None,
+    json_schema: JsonSchema = None,
     stop: Annotated[
         list[str] | None,
         typer.Option(
             "--stop", metavar="TEXT", callback=not_empty, help="End the answer before this text. May be repeated."
         ),
     ] = None,
-    speculation: opt.Speculation,
-    engine: opt.EngineOptions,
+    speculation: Speculation,
+    engine: EngineOptions,
     color: Annotated[
         ColorWhen, typer.Option("--color", help="Tell drafted and target-written tokens apart.")
     ] = ColorWhen.AUTO,
@@ -67,7 +70,7 @@ def run(
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write one JSON line per target pass to FILE."),
     ] = None,
-    verbose: opt.Verbose = False,
+    verbose: Verbose = False,
 ) -> int:
     """Generate an answer, and say what speculation brought.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-from specdesk.cli.options import SamplingOptions, Speculation
+from specdesk.cli.options.answers import SamplingOptions
+from specdesk.cli.options.drafts import Speculation
 from specdesk.core.names import RuleName, rule_for
 from specdesk.core.sampling import SamplerName, Sampling
 from specdesk.errors import UsageError

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from specdesk.cli import options as opt
 from specdesk.cli.console import Waiting, say
 from specdesk.cli.grouping import grouped
+from specdesk.cli.options.engine import EngineOptions, Verbose
+from specdesk.cli.options.models import Models
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import EXIT_INTERRUPTED, UsageError
 
@@ -18,13 +19,13 @@ from specdesk.errors import EXIT_INTERRUPTED, UsageError
 @grouped
 def tune(
     *,
-    models: opt.Models,
-    engine: opt.EngineOptions,
+    models: Models,
+    engine: EngineOptions,
     undo: Annotated[
         bool, typer.Option("--undo", help="Forget what was tuned for this pair and remove the files made for it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
-    verbose: opt.Verbose = False,
+    verbose: Verbose = False,
 ) -> int:
     """Make this pair as fast as it can be here, for all later runs: try, measure, keep.
 

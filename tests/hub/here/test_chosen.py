@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specdesk.cli.models import intended_or_last
-from specdesk.cli.options import Models
+from specdesk.cli.options.models import Models
 from specdesk.errors import StorageError, UsageError
 from specdesk.hub.here.chosen import Chosen, absent, of_pair, remember, remembered
 from specdesk.hub.here.on_disk import file_path
