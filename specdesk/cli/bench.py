@@ -121,8 +121,8 @@ def bench(
     from specdesk.bench.runner import Effort, measure
     from specdesk.bench.tasks import chosen, own_prompts, read_prompts
     from specdesk.cli.bench_output import check_writable, publish
+    from specdesk.cli.chosen_models import choose, engine_settings
     from specdesk.cli.interrupts import stopping
-    from specdesk.cli.models import choose, engine_settings
     from specdesk.core.sampling import Sampling
     from specdesk.engine.client import Engine, StopFlag
 

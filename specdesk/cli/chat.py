@@ -40,7 +40,7 @@ def chat(
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
-    from specdesk.cli.models import engine_settings, intended_or_last
+    from specdesk.cli.chosen_models import engine_settings, intended_or_last
     from specdesk.engine.client import Engine
     from specdesk.hub.download.fetch import fetch_pair
     from specdesk.hub.here.chosen import Chosen

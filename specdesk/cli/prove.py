@@ -50,8 +50,8 @@ def prove(
         raise UsageError("-k 0 is plain decoding: there is nothing to compare it with")
 
     # Loading NumPy and llama.cpp takes a moment that --help should not.
+    from specdesk.cli.chosen_models import choose, engine_settings
     from specdesk.cli.interrupts import stopping
-    from specdesk.cli.models import choose, engine_settings
     from specdesk.core.names import DEFAULT_RULE
     from specdesk.engine.client import Engine, StopFlag
     from specdesk.proof.asking import options

@@ -91,9 +91,9 @@ def run(
         raise UsageError("--json has no colours and no rejected tokens", "--trace FILE writes every draft token")
 
     # Loading NumPy and llama.cpp takes a moment that --help should not.
+    from specdesk.cli.chosen_models import choose, engine_settings
     from specdesk.cli.generate import Output, generate
     from specdesk.cli.grammar import grammar_text
-    from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.trace import Trace
     from specdesk.engine.client import AnswerOptions, Message, Overflow
 

@@ -41,8 +41,8 @@ def tune(
         raise UsageError("without a draft there is nothing to tune", "name one with --draft")
 
     # Loading NumPy and llama.cpp takes a moment that --help should not.
+    from specdesk.cli.chosen_models import choose, engine_settings
     from specdesk.cli.interrupts import stopping
-    from specdesk.cli.models import choose, engine_settings
     from specdesk.cli.tuning import print_report
     from specdesk.engine.client import StopFlag, undo_tuning
     from specdesk.engine.client import tune as tuned

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specdesk.cli.models import intended_or_last
+from specdesk.cli.chosen_models import intended_or_last
 from specdesk.cli.options.models import Models
 from specdesk.errors import StorageError, UsageError
 from specdesk.hub.here.chosen import Chosen, absent, of_pair, remember, remembered
