@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specdesk.cli.checks import is_text, within
-from specdesk.cli.console import say
+from specdesk.cli.console import print_text, say
 from specdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def search(
 
 def show(chat: ChatName, as_json: AsJson = False) -> None:
     """Print a chat as Markdown, as it is shown: of branches the one that was looked at last."""
-    from specdesk.cli.chats_output import conversation_record, print_json, print_text
+    from specdesk.cli.chats_output import conversation_record, print_json
     from specdesk.cli.chosen_chat import chosen_chat
     from specdesk.store.markdown import markdown_of
 
@@ -134,7 +134,6 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it is there.")] = False,
 ) -> None:
     """Write a chat as Markdown or JSON."""
-    from specdesk.cli.chats_output import print_text
     from specdesk.cli.chosen_chat import chosen_chat
     from specdesk.store.exchange import exported, wants_json, write_file
 
@@ -158,7 +157,6 @@ def import_(
     ],
 ) -> None:
     """Keep a chat that was exported as JSON, with branches, settings and traces. It is a new chat every time."""
-    from specdesk.cli.chats_output import print_text
     from specdesk.store.exchange import bring_in, read_file
 
     data = read_file(file, sys.stdin.buffer)

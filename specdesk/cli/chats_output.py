@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
-from specdesk.cli.console import ColorWhen, styled_console
+from specdesk.cli.console import ColorWhen, print_text, styled_console
 from specdesk.store.values import Chat, ChatMessage, Hit
 from specdesk.tokenview import visible
 
@@ -42,11 +42,6 @@ def print_hits(hits: Sequence[Hit]) -> None:
 def print_json(values: object) -> None:
     """JSON in ASCII, which no terminal minds; times as in ISO 8601."""
     print_text(json_text(values))
-
-
-def print_text(text: str) -> None:
-    """As it is, but for a terminal."""
-    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def json_text(values: object) -> str:

@@ -30,6 +30,11 @@ def say(text: str) -> None:
     print(f"specdesk: {visible(text)}".replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def print_text(text: str) -> None:
+    """Standard output gets it as it is; on a terminal, control characters are shown."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
 def mend_streams() -> None:
     """Make the standard streams usable whatever they were started as.
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from specdesk import paths
+from specdesk.cli.console import print_text
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.inventory import PairState, Presence, Recommended, pair_state, quantization_of
 from specdesk.hub.here.local_models import LocalModel
@@ -163,4 +164,4 @@ def _print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _print(line: str) -> None:
-    sys.stdout.write((visible(line) if sys.stdout.isatty() else line) + "\n")
+    print_text(f"{line}\n")

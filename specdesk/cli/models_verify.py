@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from specdesk.cli.checks import is_text
-from specdesk.cli.console import say, stderr_console
+from specdesk.cli.console import print_text, say, stderr_console
 from specdesk.errors import ModelError, UsageError
 from specdesk.tokenview import visible
 
@@ -110,8 +110,7 @@ def _with_bar(path: Path, expected: Expected | None) -> Checked:
 
 def _print(one: Checked) -> None:
     what = f": {one.reason}; {one.expected.mend}" if one.expected is not None and one.reason else ""
-    line = f"{one.verdict:9}  {one.path}{what}"
-    sys.stdout.write((visible(line) if sys.stdout.isatty() else line) + "\n")
+    print_text(f"{one.verdict:9}  {one.path}{what}\n")
     sys.stdout.flush()
 
 

@@ -23,7 +23,7 @@ class ModelShelf:
     manifest: Manifest
     load_of: Callable[[Chosen], Load]
     fetch: Callable[[Pair, Reporter, Stop], object]
-    """Fetches a pair, as hub.fetch does."""
+    """Fetches a pair, as `hub.download.fetch` does."""
     here: Library
     """The models of this disk."""
     n_ctx: Callable[[], int]
