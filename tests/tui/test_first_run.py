@@ -18,6 +18,7 @@ from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.download.fetch import fetch_pair
 from specdesk.hub.download.report import Reporter
+from specdesk.hub.here import on_disk
 from specdesk.hub.here.chosen import of_pair, remembered
 from specdesk.hub.here.on_disk import file_path, has_pair
 from specdesk.hub.manifest import Manifest
@@ -373,7 +374,7 @@ def test_an_offer_of_what_the_disk_does_not_tell_says_where(monkeypatch: pytest.
     def refuse(_path: Path) -> NoReturn:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(offer, "part_bytes", refuse)
+    monkeypatch.setattr(on_disk, "part_bytes", refuse)
     with pytest.raises(StorageError, match=r"small-target.gguf: Input/output error.*SPECDESK_HOME"):
         offer.offer_of(SMALL, 4096)
 
