@@ -17,7 +17,8 @@ from specdesk.core.lm import n_common
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.client import AnswerOptions, Engine, Message
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.proof.prompts import PROMPTS
 from specdesk.settings import EngineSettings

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specdesk.engine.cache_settings import CacheSettings, Invariance
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag

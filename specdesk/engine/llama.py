@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.core.lm import Logits
-from specdesk.engine.cache_settings import CacheSettings
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.rollback import most_cut
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary
 from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError, ModelError
 from specdesk.memory import PASS_TOKENS, CacheType
-from specdesk.settings import ANYWHERE, Placing
 
 N_BATCH = PASS_TOKENS
 """Most tokens per native call."""
@@ -38,30 +37,6 @@ _ABORTED = 2
 
 
 _GGML_TYPE = {kind: getattr(llama_cpp, f"GGML_TYPE_{kind.name}") for kind in CacheType}
-
-
-@dataclass(frozen=True, slots=True)
-class LoadOptions:
-    """How to load one model."""
-
-    n_ctx: int
-    n_threads: int
-    n_gpu_layers: int
-    """-1: all of them."""
-    cache_type_k: CacheType = CacheType.F16
-    cache_type_v: CacheType = CacheType.F16
-    repack: bool = True
-    """Whether weights are laid out anew for faster products on this CPU."""
-    within_training: bool = False
-    """Whether the cache is to hold no more tokens than the model was trained for, where that is known."""
-    placing: Placing = ANYWHERE
-    n_sequences: int = 1
-    """How many texts the cache can hold beside each other; all but the first only through `LlamaLM.put_cells`."""
-
-    def cached(self, settings: CacheSettings) -> LoadOptions:
-        """The same with these settings of the cache."""
-        k, v = settings.cache_type_k, settings.cache_type_v
-        return replace(self, cache_type_k=k, cache_type_v=v, repack=settings.repack)
 
 
 class LlamaLM:

@@ -10,7 +10,8 @@ from typing import Any, Final
 import llama_cpp
 
 from specdesk.engine.build import devices
-from specdesk.engine.llama import N_BATCH, LoadOptions
+from specdesk.engine.llama import N_BATCH
+from specdesk.engine.load_options import LoadOptions
 from specdesk.errors import ModelError
 
 _HEAD = 16 * 2**20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from specdesk.engine.llama import LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.model_size import read_size
 from specdesk.errors import ModelError
 from specdesk.memory import CacheTypes, needed_bytes

@@ -13,7 +13,7 @@ from specdesk.engine.build import devices
 from specdesk.engine.build_facts import Device
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gpus import seen_gpus
-from specdesk.engine.llama import LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.model_size import read_size
 from specdesk.engine.placement import ALL, Layers, place, told
 from specdesk.engine.profiles import Profiles

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag

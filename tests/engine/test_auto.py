@@ -300,7 +300,8 @@ def test_what_is_forgotten_is_as_for_the_first_answer_ever(quantized_pair: TinyP
 
 
 def test_measured_costs_ascend_with_depth_and_hold_every_size(quantized_pair: TinyPair, tmp_path: Path) -> None:
-    from specdesk.engine.llama import LlamaLM, LoadOptions
+    from specdesk.engine.llama import LlamaLM
+    from specdesk.engine.load_options import LoadOptions
 
     with LlamaLM(quantized_pair.target, LoadOptions(64, 1, 0), StopFlag()) as lm:
         found = calibrate.measure(lm, calibrate.TARGET_SIZES, lambda _: None, every_row=True)

@@ -14,7 +14,8 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.engine import invariance
 from specdesk.engine.cache_settings import Invariance
 from specdesk.engine.invariance import MAX_WIDTH, find_invariance
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError

@@ -17,7 +17,8 @@ import pytest
 from gguf import GGMLQuantizationType
 
 from specdesk.core.interrupted import Interrupted
-from specdesk.engine.llama import N_BATCH, LlamaLM, LoadOptions
+from specdesk.engine.llama import N_BATCH, LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from tests.contracts import LanguageModelContract, MakeLM
@@ -27,7 +28,8 @@ from tests.tiny.gguf_models import BYTES, GEMMA, TARGET, TinyModel, TinyPair
 LOAD_ALL = """
 import json, sys
 from pathlib import Path
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specdesk.engine import machine as module
-from specdesk.engine.llama import LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType

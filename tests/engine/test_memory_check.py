@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from specdesk.engine.llama import LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.memory_check import check_memory
 from specdesk.engine.model_size import read_size
 from specdesk.errors import ModelError

@@ -22,7 +22,8 @@ SETUP = """
 import ctypes, os, sys
 from pathlib import Path
 from specdesk.engine.native_log import native_log
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.stop import StopFlag
 
 def load():

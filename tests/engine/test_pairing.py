@@ -12,7 +12,8 @@ from gguf import TokenType
 from specdesk.core.events import Step
 from specdesk.core.sampling import Sampling
 from specdesk.engine import drafting, loaded
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.pairing import check_pair

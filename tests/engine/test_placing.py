@@ -14,7 +14,8 @@ from specdesk.engine import placement, resolve, weights
 from specdesk.engine.build_facts import Device, DeviceKind
 from specdesk.engine.gpus import Seen
 from specdesk.engine.invariance import _probe_choices
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.machine import setting
 from specdesk.engine.model_size import read_size

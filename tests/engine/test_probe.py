@@ -15,7 +15,7 @@ from specdesk.core.lm import Logits
 from specdesk.engine import invariance
 from specdesk.engine.cache_settings import CacheSettings, Invariance
 from specdesk.engine.invariance import MAX_WIDTH
-from specdesk.engine.llama import LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.stop import StopFlag
 
 OPTIONS = LoadOptions(4096, 2, 0)

@@ -16,7 +16,8 @@ import pytest
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.machine import model_identity
 from specdesk.engine.stop import StopFlag

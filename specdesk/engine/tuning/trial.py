@@ -16,7 +16,8 @@ from specdesk.core.restricted import without
 from specdesk.core.sampling import Sampling
 from specdesk.engine.at_fault import named_at_fault
 from specdesk.engine.calibrate import measure
-from specdesk.engine.llama import LlamaLM, LoadOptions
+from specdesk.engine.llama import LlamaLM
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.message import Message
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.pairing import check_pair
