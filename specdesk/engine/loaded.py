@@ -25,13 +25,13 @@ from specdesk.engine.llama import LlamaLM
 from specdesk.engine.machine import machine, model_identity
 from specdesk.engine.memory_check import check_memory
 from specdesk.engine.message import Message
+from specdesk.engine.native.protocol import NativeWeights
 from specdesk.engine.options import UNMEASURED, AnswerOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.resolve import as_tuned
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.tuning.tuned import UNDO
-from specdesk.engine.weights import Weights
 from specdesk.errors import ModelError, UsageError
 from specdesk.memory import CacheTypes
 from specdesk.paths import profiles_dir
@@ -207,7 +207,7 @@ def _costs(
         return None
 
 
-def _notices(settings: EngineSettings, target: Weights, draft: Weights | None) -> Iterator[str]:
+def _notices(settings: EngineSettings, target: NativeWeights, draft: NativeWeights | None) -> Iterator[str]:
     """What the user should know of these models."""
     for weights in (target, draft):
         if weights is not None and weights.lock_problem:

@@ -6,6 +6,9 @@ import ctypes
 from functools import cached_property
 from typing import Any, Final
 
+# Before llama_cpp: it sets what ggml reads when it is loaded.
+import specdesk.engine.native_log  # noqa: F401 # isort: skip
+
 import llama_cpp
 
 _PIECE_BYTES = 256

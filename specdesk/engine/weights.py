@@ -1,4 +1,4 @@
-"""One GGUF model's weights and what its file says about it. Any number of caches can work with them."""
+"""One GGUF model's weights in llama.cpp and what its file says about it. Any number of caches can work with them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import llama_cpp  # isort: skip
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.build import devices
 from specdesk.engine.gguf import check_gguf, read_tensors
+from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.native.llama_cache import LlamaCache
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
 from specdesk.errors import ModelError
@@ -108,6 +110,10 @@ class Weights:
         buffer = ctypes.create_string_buffer(1024)
         n = llama_cpp.llama_model_meta_val_str(self.native, key.encode(), buffer, len(buffer))
         return None if n < 0 else buffer.value.decode("utf-8", errors="replace")
+
+    def open_cache(self, options: LoadOptions, stop: StopFlag) -> LlamaCache:
+        """An empty cache; passes end while `stop` is set. Raises ModelError, with the reason, if it does not fit."""
+        return LlamaCache(self.native, self.vocabulary.n_tokens, self.path.name, options, stop)
 
     def _check_writes_text(self) -> None:
         if problem := self._why_no_text():

@@ -19,11 +19,11 @@ from specdesk.engine.calibrate import measure
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.message import Message
+from specdesk.engine.native.load import load_weights
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.pairing import check_pair
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
-from specdesk.engine.weights import Weights
 from specdesk.errors import GenerationError
 from specdesk.memory import CacheType
 
@@ -58,11 +58,11 @@ class TargetTrial:
     """A loaded target; close it, or use it as a context manager. All methods raise Interrupted if stopped."""
 
     def __init__(self, path: Path, options: LoadOptions, stop: StopFlag) -> None:
-        """Raises as `Weights` does."""
+        """Raises as `load_weights` does."""
         self._path = path
         self._options = replace(options, n_ctx=min(options.n_ctx, _N_CTX))
         self._stop = stop
-        self._weights = Weights(path, options.n_gpu_layers, stop, repack=options.repack, placing=options.placing)
+        self._weights = load_weights(path, options, stop)
 
     def samples(self) -> list[Sample]:
         """Answers to some short prompts.
@@ -129,7 +129,7 @@ def draft_costs(path: Path, options: LoadOptions, counts: Sequence[int], stop: S
     Raises: ModelError for a file that cannot be loaded; Interrupted if stopped.
     """
     costs: dict[int, PassCosts] = {}
-    weights = Weights(path, options.n_gpu_layers, stop, repack=options.repack, placing=options.placing)
+    weights = load_weights(path, options, stop)
     try:
         for n_threads in counts:
             with LlamaLM(path, replace(options, n_ctx=_N_CTX, n_threads=n_threads), stop, weights) as draft:

@@ -1,0 +1,1 @@
+"""What the native libraries have in common, and one module or room for each."""
