@@ -26,6 +26,8 @@ _UNIT: Final = 112
 """Tokens that are read, and copied `_COPIES` times, to fill the cache for the second."""
 _COPIES: Final = 8
 _DEEP: Final = _UNIT * (1 + _COPIES)
+_READ: Final = 4 * _UNIT
+"""The same where a cache takes no copies, and as many have to be read."""
 _GROWING: Final = (1, 8, 16)
 """Sizes whose growth is measured; between them it is in proportion, beyond them as for the largest."""
 
@@ -73,7 +75,7 @@ def measure(
 
     `clock` counts seconds.
     """
-    ids = np.random.default_rng(0).integers(lm.n_vocab, size=_UNIT + sizes[-1]).tolist()
+    ids = np.random.default_rng(0).integers(lm.n_vocab, size=_READ + sizes[-1]).tolist()
 
     def seconds(cache: LlamaLM, wanted: Sequence[int]) -> list[float]:
         """The least of each size, the sizes taking turns: the machine's speed drifts, and what disturbs only adds."""
@@ -91,19 +93,28 @@ def measure(
         cache.extend(ids[:_SHALLOW], 0)
         # The first passes wake the threads and the memory up, and tell how long all of it will take.
         narrow, wide = seconds(cache, (1, sizes[-1]))
-        expected_s = _ROUNDS * len(sizes) * (narrow + wide) / 2 + 4 * wide
+        expected_s = _ROUNDS * len(sizes) * (narrow + wide) / 2 + (4 if cache.takes_copies else 16) * wide
         if expected_s > _WORTH_A_WORD_S:
             notify(f"measuring what passes of {lm.path.name} cost, once on this machine: about {expected_s:.0f} s")
         base = seconds(cache, sizes)
-        cache.extend(ids[_SHALLOW:_UNIT], 0)
-        cells = cache.cells()
-        for copy in range(1, 1 + _COPIES):
-            cache.put_cells(cells, copy)
+        depth = _deepened(cache, ids)
         growing = [size for size in _GROWING if size in sizes]
         deep = seconds(cache, growing)
     shallow = [base[sizes.index(size)] for size in growing]
-    slopes = [max(0.0, (d - s) / (_DEEP - _SHALLOW)) for d, s in zip(deep, shallow, strict=True)]
+    slopes = [max(0.0, (d - s) / (depth - _SHALLOW)) for d, s in zip(deep, shallow, strict=True)]
     return PassCosts(tuple(sizes), tuple(base), tuple(np.interp(sizes, growing, slopes).tolist()))
+
+
+def _deepened(cache: LlamaLM, ids: Sequence[int]) -> int:
+    """Fill the cache, which holds the first few of `ids`, for the second measurement; how many tokens it holds then."""
+    if not cache.takes_copies:
+        cache.extend(ids[_SHALLOW:_READ], 0)
+        return _READ
+    cache.extend(ids[_SHALLOW:_UNIT], 0)
+    cells = cache.cells()
+    for copy in range(1, 1 + _COPIES):
+        cache.put_cells(cells, copy)
+    return _DEEP
 
 
 def _read(kept: Any, sizes: tuple[int, ...]) -> PassCosts | None:

@@ -119,7 +119,9 @@ def _widest(path: Path, options: LoadOptions, stop: StopFlag) -> int:
             raise
         return 1
     with lm:
-        if lm.most_cut == 0:  # no pass could be compared with another, and nothing can be drafted either
+        # No pass could be compared with another, and nothing can be drafted either; or what is deep in the context
+        # could not be looked at.
+        if lm.most_cut == 0 or (n_copies and not lm.takes_copies):
             return 1
         ids = np.random.default_rng(0).integers(lm.n_vocab, size=depths[-1] + MAX_WIDTH).tolist()
         width = MAX_WIDTH

@@ -159,6 +159,11 @@ class LlamaLM:
         """What the cache holds of the text, bit for bit, as the library writes it out."""
         return self._open.cells()
 
+    @property
+    def takes_copies(self) -> bool:
+        """Whether cells can be put beside the text."""
+        return self._open.takes_copies
+
     def put_cells(self, cells: NDArray[np.uint8], sequence: int) -> None:
         """Let a copy of `cells` take up room in the cache as another text (1 to n_sequences - 1), unseen by this one.
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from specdesk.engine.cache_settings import CacheSettings
 from specdesk.memory import CacheType
 from specdesk.settings import ANYWHERE, Placing
+
+
+class Library(StrEnum):
+    """What computes."""
+
+    LLAMA = "llama"
+    """llama.cpp, which is always here."""
+    IK = "ik"
+    """ik_llama.cpp, where the package for it is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +31,9 @@ class LoadOptions:
     cache_type_v: CacheType = CacheType.F16
     repack: bool = True
     """Whether weights are laid out anew for faster products on this CPU."""
+    flash_attention: bool = True
+    """Whether attention is computed piece by piece, by kernels of its own."""
+    library: Library = Library.LLAMA
     within_training: bool = False
     """Whether the cache is to hold no more tokens than the model was trained for, where that is known."""
     placing: Placing = ANYWHERE

@@ -11,7 +11,8 @@ import llama_cpp
 
 from specdesk.engine.build import devices
 from specdesk.engine.llama import N_BATCH
-from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.load_options import Library, LoadOptions
+from specdesk.engine.native.ik.library import installed_version
 from specdesk.errors import ModelError
 
 _HEAD = 16 * 2**20
@@ -43,6 +44,8 @@ def setting(path: Path, options: LoadOptions) -> dict[str, object]:
         "repack": options.repack,
         "n_batch": N_BATCH,
         **_split(options),
+        **_attention(options),
+        **_library(options),
     }
 
 
@@ -51,6 +54,16 @@ def _split(options: LoadOptions) -> dict[str, object]:
     placing = options.placing
     chosen = {"main_gpu": placing.main_gpu, "tensor_split": list(placing.tensor_split)}
     return {name: value for name, value in chosen.items() if value not in (None, [])}
+
+
+def _attention(options: LoadOptions) -> dict[str, object]:
+    """How it is computed, where that is otherwise than mostly: what was measured before there was a choice holds."""
+    return {} if options.flash_attention else {"flash_attention": False}
+
+
+def _library(options: LoadOptions) -> dict[str, object]:
+    """Which one computes, where that is not llama.cpp."""
+    return {} if options.library is Library.LLAMA else {"library": options.library, "version": installed_version()}
 
 
 def model_identity(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 # Before llama_cpp: it sets what ggml reads when it is loaded.
 import specdesk.engine.environment  # noqa: F401 # isort: skip
@@ -30,7 +30,7 @@ _AbortCallback = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
 class NativeLog:
-    """The process's one record of native output. Made once; llama.cpp's log goes here from then on."""
+    """The process's one record of native output. Made once; llama.cpp's log goes here from then on, others' too."""
 
     def __init__(self) -> None:
         self._lines: deque[tuple[int, str]] = deque(maxlen=_KEPT_LINES)
@@ -40,9 +40,13 @@ class NativeLog:
         # ctypes callbacks die with their Python object, and llama.cpp keeps only the pointer.
         self._log_callback = llama_cpp.llama_log_callback(self._take)
         self._abort_callback = _AbortCallback(self._aborting)
-        llama_cpp.llama_log_set(self._log_callback, ctypes.c_void_p(0))
+        self.hear(llama_cpp.llama_log_set)
         if hasattr(_ggml.libggml, "ggml_set_abort_callback"):
             _ggml.libggml.ggml_set_abort_callback(self._abort_callback)
+
+    def hear(self, log_set: Callable[[Any, Any], None]) -> None:
+        """Take what a native library logs, whose function to set a callback this is, beside what others do."""
+        log_set(self._log_callback, ctypes.c_void_p(0))
 
     @property
     def verbose(self) -> bool:

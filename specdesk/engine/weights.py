@@ -54,11 +54,12 @@ class Weights:
         repack: bool,
         progress: Callable[[float], None] = lambda _part: None,
         placing: Placing = ANYWHERE,
+        vocabulary_only: bool = False,
     ) -> None:
         """Load, unless `stop` is set meanwhile; `n_gpu_layers` -1: all of them. `progress` hears the part that is done.
 
         With `repack` weights are laid out anew for faster products on this CPU. `placing` was checked against the
-        devices there are.
+        devices there are. With `vocabulary_only` no weights are read: tokens and metadata are all that can be had then.
         Raises: ModelError, with llama.cpp's own reason, for a file that is missing, broken or unsupported; Interrupted
         when `stop` is set.
         """
@@ -70,7 +71,9 @@ class Weights:
         llama_cpp.llama_backend_init()
         native_log.clear()
         try:
-            self.native = _load_model(path, n_gpu_layers, stop, progress, placing, repack=repack)
+            self.native = _load_model(
+                path, n_gpu_layers, stop, progress, placing, repack=repack, vocabulary_only=vocabulary_only
+            )
             if placing.load_mode is LoadMode.LOCK:
                 self.lock_problem = native_log.line_with("failed to mlock")
             self._check_writes_text()
@@ -153,10 +156,12 @@ def _load_model(
     placing: Placing,
     *,
     repack: bool,
+    vocabulary_only: bool,
 ) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = n_gpu_layers
     params.use_extra_bufts = repack
+    params.vocab_only = vocabulary_only
     # A mapped file would stay in memory beside the layout made of it: 1.75 GB for a Q4_K_M file of 1.1 GB. With
     # layers on a GPU most of the file is not kept, and reading it would need room for all of it at once.
     laid_out_anew = repack and not (n_gpu_layers and supports_gpu()) and _may_be_repacked(path)

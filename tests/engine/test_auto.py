@@ -234,11 +234,22 @@ def test_what_is_measured_is_what_passes_take() -> None:
     assert machine.rows == {n: {n, 1} for n in sizes}
 
 
+def test_what_takes_no_copies_is_measured_deep_in_the_context_by_reading() -> None:
+    machine = SlowMachine()
+    machine.takes_copies = False
+    sizes = (1, 4, 8, 16, 24)
+    found = calibrate.measure(machine, sizes, lambda _: None, every_row=True, clock=lambda: machine.now)  # type: ignore[arg-type]
+    assert found.base_s == pytest.approx([machine.takes(n, 16) for n in sizes])
+    assert found.growth_s == pytest.approx([0.001 * n for n in (1, 4, 8, 16, 16)])
+    assert machine.deepest == 448
+
+
 class SlowMachine:
     """A model and its cache, both at once."""
 
     n_vocab = 8
     path = Path("slow.gguf")
+    takes_copies = True
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specdesk.engine import machine as module
-from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.load_options import Library, LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType
@@ -24,6 +24,8 @@ def test_the_key_has_all_that_decides(monkeypatch: pytest.MonkeyPatch, tmp_path:
     keys.append(setting(model, replace(OPTIONS, n_gpu_layers=-1)))
     keys.append(setting(model, replace(OPTIONS, cache_type_k=CacheType.Q8_0)))
     keys.append(setting(model, replace(OPTIONS, repack=False)))
+    keys.append(setting(model, replace(OPTIONS, flash_attention=False)))
+    keys.append(setting(model, replace(OPTIONS, library=Library.IK)))
     model.write_bytes(b"GGUF two")
     keys.append(setting(model, OPTIONS))
     model.write_bytes(b"GGUF two and more")

@@ -47,6 +47,7 @@ class Rounding:
     """Logits and cells are a function of the text, but for one bit where the fault says so."""
 
     most_cut: int | None = None
+    takes_copies = True
     logits: Fault = staticmethod(lambda _: False)
     cell: Fault = staticmethod(lambda _: False)
 
@@ -112,6 +113,15 @@ def test_any_context_is_probed_nearly_to_its_end(monkeypatch: pytest.MonkeyPatch
     assert width_with(monkeypatch, logits=note) == MAX_WIDTH
     end = n_ctx - 260 if n_ctx < 250 * 255 else min(n_ctx - 1110, 254 * 1100)
     assert end <= max(used) <= n_ctx
+
+
+@pytest.mark.parametrize(("n_ctx", "width"), [(1109, MAX_WIDTH), (2048, 1)])
+def test_what_takes_no_copies_is_invariant_only_where_all_of_the_context_was_read(
+    monkeypatch: pytest.MonkeyPatch, n_ctx: int, width: int
+) -> None:
+    monkeypatch.setattr("tests.engine.test_probe.OPTIONS", replace(OPTIONS, n_ctx=n_ctx))
+    monkeypatch.setattr(Rounding, "takes_copies", False)
+    assert width_with(monkeypatch) == width
 
 
 @pytest.mark.parametrize("width", range(2, MAX_WIDTH + 1))

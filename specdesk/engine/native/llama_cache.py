@@ -30,6 +30,8 @@ _GGML_TYPE: Final = {kind: getattr(llama_cpp, f"GGML_TYPE_{kind.name}") for kind
 class LlamaCache:
     """A NativeCache of llama.cpp."""
 
+    takes_copies: Final = True
+
     def __init__(self, model: Any, n_tokens: int, name: str, options: LoadOptions, stop: StopFlag) -> None:
         """`n_tokens` is the vocabulary's size, `name` the model's for the reader. Raises ModelError if it does not fit.
 
@@ -95,7 +97,8 @@ def _open_context(model: Any, name: str, options: LoadOptions, stop: StopFlag) -
     params.n_ctx = options.n_ctx
     params.n_batch = params.n_ubatch = PASS_TOKENS
     params.n_threads = params.n_threads_batch = options.n_threads
-    params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    flash = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED, llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.flash_attn_type = flash[0] if options.flash_attention else flash[1]
     params.type_k = _GGML_TYPE[options.cache_type_k]
     params.type_v = _GGML_TYPE[options.cache_type_v]
     params.n_seq_max = options.n_sequences

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.load_options import Library, LoadOptions
+from specdesk.engine.native.ik.weights import IkWeights
 from specdesk.engine.native.protocol import NativeWeights
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.weights import Weights
@@ -16,7 +17,9 @@ def load_weights(
 ) -> NativeWeights:
     """Load, unless `stop` is set meanwhile; `progress` hears the part that is done.
 
-    Raises: ModelError, with the library's own reason, for a file that is missing, broken or unsupported; Interrupted
-    when `stop` is set.
+    Raises: ModelError, with the library's own reason, for a file that is missing, broken or unsupported, and for a
+    library that is not here or cannot do as the options say; Interrupted when `stop` is set.
     """
+    if options.library is Library.IK:
+        return IkWeights(path, options, stop, progress)
     return Weights(path, options.n_gpu_layers, stop, repack=options.repack, progress=progress, placing=options.placing)

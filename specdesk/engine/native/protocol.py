@@ -18,6 +18,10 @@ from specdesk.engine.vocabulary import LlamaVocabulary
 class NativeCache(Protocol):
     """Keys and values of one text, and the passes over it. Whoever owns it knows which tokens it holds."""
 
+    @property
+    def takes_copies(self) -> bool:
+        """Whether `put_cells` serves here."""
+
     def decode(self, ids: Sequence[int], start: int, n_rows: int) -> None:
         """Feed at most PASS_TOKENS tokens behind the first `start`; logits are kept of the last `n_rows`.
 
