@@ -14,6 +14,7 @@ class CacheSettings:
     cache_type_k: CacheType
     cache_type_v: CacheType
     repack: bool
+    flash_attention: bool = True
 
     @property
     def changes(self) -> str:
@@ -23,7 +24,8 @@ class CacheSettings:
             for what, kind in (("keys", self.cache_type_k), ("values", self.cache_type_v))
             if kind is not CacheType.F16
         ]
-        return " and ".join([*caches, *([] if self.repack else ["weights are not repacked"])])
+        repack = [] if self.repack else ["weights are not repacked"]
+        return " and ".join([*caches, *repack, *([] if self.flash_attention else ["flash attention is off"])])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from specdesk.engine.cache_settings import CacheSettings, Invariance
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.load_options import Library, LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
@@ -41,9 +41,13 @@ _KIND = "exact"
 _AS_GIVEN = CacheSettings(CacheType.F16, CacheType.F16, repack=True)
 _MIXED = replace(_AS_GIVEN, cache_type_k=CacheType.Q8_0)
 """Keys and values of two types: llama.cpp's one-token pass then keeps to the attention kernel of the wider ones."""
-_CHOICES = (_AS_GIVEN, _MIXED, replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False))
+_CHOICES = {
+    Library.LLAMA: (_AS_GIVEN, _MIXED, replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False)),
+    Library.IK: (replace(_AS_GIVEN, repack=False, flash_attention=False),),
+}
 """Settings to try, in the order of what they cost. Without repacking every pass is slower (by a quarter for a Q4_K_M
-model on an AVX-512 machine), so it is given up only where nothing else has any width."""
+model on an AVX-512 machine), so it is given up only where nothing else has any width. ik_llama.cpp's passes are
+invariant without both, as far as was tried, and with neither nor one of them."""
 
 
 def find_invariance(
@@ -81,21 +85,25 @@ def _read(kept: Any) -> Invariance | None:
     try:
         settings, width, n_ctx = kept["settings"], kept["width"], kept["n_ctx"]
         k, v, repack = (settings[name] for name in ("cache_type_k", "cache_type_v", "repack"))
-        valid = (
-            isinstance(width, int) and isinstance(n_ctx, int) and isinstance(repack, bool) and 1 <= width <= MAX_WIDTH
-        )
-        return Invariance(CacheSettings(CacheType(k), CacheType(v), repack), width, n_ctx) if valid else None
-    except (TypeError, KeyError, ValueError):
+        flash = settings.get("flash_attention", True)  # older records had no choice
+        kinds = ((width, int), (n_ctx, int), (repack, bool), (flash, bool))
+        valid = all(isinstance(value, kind) for value, kind in kinds) and 1 <= width <= MAX_WIDTH
+        return Invariance(CacheSettings(CacheType(k), CacheType(v), repack, flash), width, n_ctx) if valid else None
+    except (AttributeError, TypeError, KeyError, ValueError):
         return None
 
 
 def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag, *, keeps_types: bool = False) -> Invariance:
-    as_given = CacheSettings(options.cache_type_k, options.cache_type_v, options.repack)
-    choices = [as_given, replace(as_given, repack=False)] if keeps_types else list(_CHOICES)
+    choices = list(_CHOICES[options.library])
+    as_given = _AS_GIVEN
+    if keeps_types:
+        k, v = options.cache_type_k, options.cache_type_v
+        as_given = replace(as_given, cache_type_k=k, cache_type_v=v)
+        choices = list(dict.fromkeys(replace(choice, cache_type_k=k, cache_type_v=v) for choice in choices))
     # On a GPU another attention takes over, and mixed cache types may fall back to the CPU: only the first is tried.
     if options.n_gpu_layers != 0:
         del choices[1:]
-    best = Invariance(choices[0], 1, options.n_ctx)
+    best = Invariance(as_given, 1, options.n_ctx)
     for settings in choices:
         if best.width == MAX_WIDTH or (best.width > 1 and not settings.repack):
             break

@@ -43,4 +43,5 @@ class LoadOptions:
     def cached(self, settings: CacheSettings) -> LoadOptions:
         """The same with these settings of the cache."""
         k, v = settings.cache_type_k, settings.cache_type_v
-        return replace(self, cache_type_k=k, cache_type_v=v, repack=settings.repack)
+        flash = settings.flash_attention
+        return replace(self, cache_type_k=k, cache_type_v=v, repack=settings.repack, flash_attention=flash)

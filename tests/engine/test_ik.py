@@ -23,12 +23,14 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import measure
+from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.load_options import Library, LoadOptions
 from specdesk.engine.native.ik import layouts, library
 from specdesk.engine.native.ik.cache import WITH_FLASH
 from specdesk.engine.native.ik.library import VERSION, ik_library, installed_version
 from specdesk.engine.options import AnswerOptions
+from specdesk.engine.profiles import Profiles
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import EngineMissingError, ModelError
@@ -154,6 +156,35 @@ class TestBesideLlamaCpp:
         )
         done = subprocess.run([sys.executable, "-c", code + LOAD_ALL], capture_output=True, text=True, check=False)
         assert (done.returncode, json.loads(done.stdout)) == (0, "loaded"), done.stderr
+
+
+class TestExact:
+    """Which passes round as one-token passes do."""
+
+    @pytest.mark.parametrize("kind", [GGMLQuantizationType.F32, GGMLQuantizationType.Q8_0])
+    def test_wide_ones_do_without_flash_attention_and_repacking(
+        self, write_model: WriteModel, tmp_path: Path, kind: GGMLQuantizationType
+    ) -> None:
+        path = write_model(replace(TARGET, quantization=kind))
+        profiles = Profiles(tmp_path / "profiles", lambda _: None)
+        for _ in range(2):  # probed, and then read
+            found = find_invariance(path, OPTIONS, profiles, lambda _: None, StopFlag())
+            assert found.width > 1
+            assert found.settings.changes == "weights are not repacked and flash attention is off"
+        plain = replace(OPTIONS, n_ctx=2048).cached(found.settings)
+        ids = [5 + i * 7 % 250 for i in range(600)]
+        with opened(path, plain) as lm:
+            lm.extend(ids, 0)
+            alone = [lm.extend([token], 1)[0].copy() for token in ids[: found.width]]
+            lm.truncate(len(ids))
+            np.testing.assert_array_equal(lm.extend(ids[: found.width], found.width), alone)
+
+    def test_another_library_s_findings_are_not_its_own(self, write_model: WriteModel, tmp_path: Path) -> None:
+        path, said = write_model(TARGET), list[str]()
+        profiles = Profiles(tmp_path / "profiles", said.append)
+        for options in (OPTIONS, replace(OPTIONS, library=Library.LLAMA)):
+            find_invariance(path, options, profiles, said.append, StopFlag())
+        assert sum("probing" in line for line in said) == 2
 
 
 class TestCopies:
