@@ -21,6 +21,20 @@ PROVEN_LOOKAHEAD = 4
 """Draft tokens per target pass where claims are tried, whether they pay or not."""
 
 
+class Library(StrEnum):
+    """What computes."""
+
+    LLAMA = "llama"
+    """llama.cpp, which is always here."""
+    IK = "ik"
+    """ik_llama.cpp, a fork for processors, where the package for it is installed."""
+
+    @property
+    def full_name(self) -> str:
+        """As its makers write it."""
+        return "ik_llama.cpp" if self is Library.IK else "llama.cpp"
+
+
 class LoadMode(StrEnum):
     """How weights get into memory."""
 
@@ -81,3 +95,4 @@ class EngineSettings:
     cache_type_v: CacheType | None = None
     """The same for values."""
     placing: Placing = ANYWHERE
+    engine: Library = Library.LLAMA

@@ -43,6 +43,7 @@ def engine_settings(
         Placing(
             options.main_gpu, () if options.tensor_split is None else shares(options.tensor_split), options.load_mode
         ),
+        options.engine,
     )
 
 

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from specdesk.engine.cache_settings import CacheSettings, Invariance
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.load_options import Library, LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType
+from specdesk.settings import Library
 
 MAX_WIDTH = 9
 """Widest pass that is tried: a draft of 8 and the token before it."""

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from specdesk.engine.cache_settings import CacheSettings
 from specdesk.memory import CacheType
-from specdesk.settings import ANYWHERE, Placing
-
-
-class Library(StrEnum):
-    """What computes."""
-
-    LLAMA = "llama"
-    """llama.cpp, which is always here."""
-    IK = "ik"
-    """ik_llama.cpp, where the package for it is installed."""
+from specdesk.settings import ANYWHERE, Library, Placing
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from specdesk.engine.gguf import check_gguf
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.machine import machine, model_identity
+from specdesk.engine.machine import library, machine, model_identity
 from specdesk.engine.memory_check import check_memory
 from specdesk.engine.message import Message
 from specdesk.engine.native.protocol import NativeWeights
@@ -122,6 +122,7 @@ class LoadedPair:
             drafting.limit,
             cache=CacheTypes(target.options.cache_type_k, target.options.cache_type_v),
             placing=settings.placing,
+            library=settings.engine,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -180,8 +181,8 @@ class LoadedPair:
         self._session.forget()
 
     def machine(self) -> dict[str, object]:
-        """The processor, the devices and the build of llama.cpp, as JSON data."""
-        return machine()
+        """The processor, the devices, the build of llama.cpp and what else computes, as JSON data."""
+        return {**machine(), **library(self.info.library)}
 
     def close(self) -> None:
         """Free the models, and keep what was learned of them. May be called twice."""

@@ -15,6 +15,7 @@ from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gpus import seen_gpus
 from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.model_size import read_size
+from specdesk.engine.native.ik.cache import CACHE_TYPES
 from specdesk.engine.placement import ALL, Layers, place, told
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.requirement import BUILD_OPTIONS, install_command
@@ -23,7 +24,7 @@ from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
 from specdesk.errors import ModelError, UsageError
 from specdesk.memory import CacheType, CacheTypes, ModelSize
-from specdesk.settings import EngineSettings, Placing
+from specdesk.settings import EngineSettings, Library, LoadMode, Placing
 
 Notify = Callable[[str], None]
 
@@ -42,9 +43,11 @@ class Loading:
 def as_given(settings: EngineSettings, notify: Notify) -> Loading:
     """The settings as they can be honoured; `notify` gets a line for each that is honoured in part.
 
-    Raises UsageError for one that this build of llama.cpp cannot honour.
+    Raises UsageError for one that this build of llama.cpp, or ik_llama.cpp, cannot honour.
     """
     n_threads = _threads(settings.n_threads, notify)
+    if settings.engine is Library.IK:
+        _check_ik(settings)
     _check_gpus(settings.placing)
     layers = _layers(settings, notify)
     options = LoadOptions(
@@ -53,6 +56,8 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
         layers.target,
         settings.cache_type_k or CacheType.F16,
         settings.cache_type_v or CacheType.F16,
+        repack=_repacks(settings, notify),
+        library=settings.engine,
         placing=settings.placing,
     )
     return Loading(settings.draft, options, replace(options, n_gpu_layers=layers.draft, within_training=True), Tuned())
@@ -62,7 +67,8 @@ def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Lo
     """The same with what `specdesk tune` found for this pair, where the user did not say otherwise.
 
     Plain decoding of a pair has its settings too: its answers are what speculation is compared with. Exact mode takes
-    the draft alone, since thread counts and cache types decide which passes round alike.
+    the draft alone, since thread counts and cache types decide which passes round alike; and so does another library
+    than llama.cpp, with which the rest was measured.
     `notify` hears of a draft that is gone. Raises as `as_given`, and ModelError for a file that cannot be read.
     """
     given = as_given(settings, notify)
@@ -80,7 +86,7 @@ def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Lo
         tuned = replace(tuned, n_threads=None)
     if settings.cache_type_k is not None:
         tuned = replace(tuned, cache_type_k=None)
-    return _applied(given, Tuned(tuned.draft) if settings.exact else tuned)
+    return _applied(given, Tuned(tuned.draft) if settings.exact or settings.engine is not Library.LLAMA else tuned)
 
 
 def _record(settings: EngineSettings, given: Loading, profiles: Profiles) -> TunedRecord | None:
@@ -110,12 +116,38 @@ def _threads(wanted: int | None, notify: Notify) -> int:
     return min(wanted, most)
 
 
+def _check_ik(settings: EngineSettings) -> None:
+    """Raises UsageError for what ik_llama.cpp cannot honour."""
+    placing = settings.placing
+    for flag, given in (
+        ("--gpu-layers", settings.n_gpu_layers),
+        ("--draft-gpu-layers", settings.draft_n_gpu_layers),
+        ("--main-gpu", placing.main_gpu is not None),
+        ("--tensor-split", placing.tensor_split),
+    ):
+        if given:
+            raise UsageError(f"{flag}: ik_llama.cpp, as packaged, puts no layers on a GPU", "that takes --engine llama")
+    for flag, kind in (("--cache-type-k", settings.cache_type_k), ("--cache-type-v", settings.cache_type_v)):
+        if kind is not None and kind not in CACHE_TYPES:
+            raise UsageError(f"{flag} {kind}: ik_llama.cpp caches as {' and '.join(CACHE_TYPES)} only")
+
+
+def _repacks(settings: EngineSettings, notify: Notify) -> bool:
+    """Whether weights may be laid out anew."""
+    if settings.engine is not Library.IK or settings.placing.load_mode is not LoadMode.MAP:
+        return True
+    notify("--load-mode map: weights are not laid out anew then, and ik_llama.cpp's wide passes cost more")
+    return False
+
+
 def _layers(settings: EngineSettings, notify: Notify) -> Layers:
     """As wanted, and else as many as fit: for a draft also where it is not loaded, so that plain decoding has the same.
 
     Raises UsageError where some are wanted and llama.cpp cannot use a GPU.
     """
     wanted = {"--gpu-layers": settings.n_gpu_layers, "--draft-gpu-layers": settings.draft_n_gpu_layers}
+    if settings.engine is Library.IK:
+        return Layers(0, 0)
     if not supports_gpu():
         for flag, n in wanted.items():
             if n:

@@ -295,6 +295,8 @@ def test_verbose_shows_what_llama_cpp_says(pair: Sequence[object]) -> None:
         (["x", "PAIR", "--main-gpu", "1", "--tensor-split", "1,1"], 2, "exclude each other"),
         (["x", "PAIR", "--cache-type-k", "q3_0"], 2, "q3_0"),
         (["x", "PAIR", "--load-mode", "fast"], 2, "fast"),
+        (["x", "PAIR", "--engine", "vllm"], 2, "vllm"),
+        (["x", "PAIR", "--engine", "ik", "--gpu-layers", "2"], 2, "no layers on a GPU"),
         (["x", "PAIR", "--stop", ""], 2, "stop"),
         (["x", "PAIR", "--raw", "--system", "y"], 2, "--raw and --system"),
         (["x", "PAIR", "--json", "--show-rejected"], 2, "--trace"),
@@ -435,4 +437,4 @@ def test_how_models_were_placed_is_told(pair: Sequence[object]) -> None:
     told = ("--cache-type-k", "q8_0", "--cache-type-v", "q4_0", "--load-mode", "read")
     settings = answer("Hello", *pair, *told, "-n", 8)["settings"]
     assert (settings["cache_type_k"], settings["cache_type_v"], settings["load_mode"]) == ("q8_0", "q4_0", "read")
-    assert (settings["main_gpu"], settings["tensor_split"]) == (None, [])
+    assert (settings["main_gpu"], settings["tensor_split"], settings["engine"]) == (None, [], "llama")

@@ -25,9 +25,10 @@ from specdesk.core.sampling import Sampling
 from specdesk.engine.calibrate import measure
 from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.load_options import Library, LoadOptions
+from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.loaded import LoadedPair
 from specdesk.engine.native.ik import layouts, library
-from specdesk.engine.native.ik.cache import WITH_FLASH
+from specdesk.engine.native.ik.cache import CACHE_TYPES
 from specdesk.engine.native.ik.library import VERSION, ik_library, installed_version
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.profiles import Profiles
@@ -35,7 +36,7 @@ from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import EngineMissingError, ModelError
 from specdesk.memory import CacheType
-from specdesk.settings import LoadMode, Placing
+from specdesk.settings import EngineSettings, Library, LoadMode, Placing
 from tests.engine import test_law_tiny, test_llama
 from tests.engine.conftest import N_CTX, N_THREADS, OpenLM, WriteModel
 from tests.engine.test_law_tiny import ALARM, PValue
@@ -48,7 +49,7 @@ if installed_version() is None:
 OPTIONS = LoadOptions(N_CTX, N_THREADS, 0, library=Library.IK)
 WITHOUT_FLASH = replace(OPTIONS, flash_attention=False)
 
-LOAD_ALL = test_llama.LOAD_ALL.replace("import LoadOptions", "import Library, LoadOptions").replace(
+LOAD_ALL = "from specdesk.settings import Library\n" + test_llama.LOAD_ALL.replace(
     "LoadOptions(64, 1, 0)", "LoadOptions(64, 1, 0, library=Library.IK)"
 )
 
@@ -104,6 +105,22 @@ def test_a_pair_answers_as_its_target_does_alone(tiny_pair: TinyPair, drafts: Lo
         answers.append(answer.token_ids)
         assert answer.tally.drafted > 0 or k == 0
     assert answers[0] == answers[1]
+
+
+def test_a_loaded_pair_answers_with_it_and_says_so(quantized_pair: TinyPair) -> None:
+    how = EngineSettings(quantized_pair.target, quantized_pair.draft, N_CTX, N_THREADS, engine=Library.IK)
+    for exact in (False, True):
+        texts = []
+        with LoadedPair(replace(how, exact=exact), lambda _: None, StopFlag()) as pair:
+            assert pair.info.library is Library.IK
+            assert pair.machine()["ik_llama_cpp_python"] == VERSION
+            for k in (0, 3):
+                answer = Answer()
+                for event in pair.complete("a text", AnswerOptions(Sampling(0.0), 1, lookahead=k, max_tokens=40)):
+                    answer.add(event)
+                texts.append(answer.token_ids)
+                assert answer.tally.drafted > 0 or k == 0
+        assert texts[0] == texts[1] or not exact
 
 
 class TestFacts:
@@ -294,7 +311,8 @@ class TestOptions:
         with pytest.raises(ModelError, match=words):
             opened(tiny_pair.target, options)
 
-    @pytest.mark.parametrize(("k", "v"), sorted(WITH_FLASH))
+    @pytest.mark.parametrize("k", CACHE_TYPES)
+    @pytest.mark.parametrize("v", CACHE_TYPES)
     def test_cache_types_are_those_of_llama_cpp(self, tiny_pair: TinyPair, k: CacheType, v: CacheType) -> None:
         ids = [1, 80, 90, 100]
         rows = []

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from specdesk.engine import machine as module
-from specdesk.engine.load_options import Library, LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType
+from specdesk.settings import Library
 
 OPTIONS = LoadOptions(n_ctx=64, n_threads=2, n_gpu_layers=0)
 

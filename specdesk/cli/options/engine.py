@@ -10,7 +10,7 @@ import typer
 
 from specdesk.cli.checks import are_shares, within
 from specdesk.memory import CacheType
-from specdesk.settings import CONTEXTS, DEFAULT_N_CTX, LoadMode
+from specdesk.settings import CONTEXTS, DEFAULT_N_CTX, Library, LoadMode
 
 _PANEL: Final = "Engine"
 
@@ -94,6 +94,15 @@ class EngineOptions:
         CacheType | None,
         typer.Option("--cache-type-v", help="The same for values. [default: f16]", rich_help_panel=_PANEL),
     ] = None
+    engine: Annotated[
+        Library,
+        typer.Option(
+            "--engine",
+            help="What computes: llama.cpp, or ik_llama.cpp, a fork whose passes over several tokens cost less on many "
+            "processors (pip install 'specdesk[ik]').",
+            rich_help_panel=_PANEL,
+        ),
+    ] = Library.LLAMA
     load_mode: Annotated[
         LoadMode,
         typer.Option(

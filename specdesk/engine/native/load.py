@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from specdesk.engine.load_options import Library, LoadOptions
+from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.native.ik.weights import IkWeights
 from specdesk.engine.native.protocol import NativeWeights
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.weights import Weights
+from specdesk.settings import Library
 
 
 def load_weights(

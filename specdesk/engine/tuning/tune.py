@@ -25,9 +25,9 @@ from specdesk.engine.tuning.report import CacheTried, Report
 from specdesk.engine.tuning.trial import N_PROMPTS, N_TOKENS, PROBE_SIZES, TargetTrial, draft_costs
 from specdesk.engine.tuning.tuned import Tuned, TunedDraft
 from specdesk.engine.tuning.tuned_records import TunedRecord
-from specdesk.errors import ModelError
+from specdesk.errors import ModelError, UsageError
 from specdesk.memory import CacheType
-from specdesk.settings import EngineSettings
+from specdesk.settings import EngineSettings, Library
 
 __all__ = ["Report", "tune", "undo"]
 
@@ -44,10 +44,12 @@ def tune(settings: EngineSettings, notify: Notify, progress: Callable[[str], Non
 
     `notify` hears first how long it will take, and what could not be tried; `progress` what is done now. If a number of
     threads is set, only that is tried. Whatever ends it early leaves everything as it was.
-    Raises: UsageError without a draft, while another one runs, or for a context too small for the prompts; ModelError
-    for files that cannot be loaded or do not fit each other; StorageError if the disk has no room or refuses;
-    Interrupted if stopped.
+    Raises: UsageError without a draft, for another library than llama.cpp, while another one runs, or for a context too
+    small for the prompts; ModelError for files that cannot be loaded or do not fit each other; StorageError if the disk
+    has no room or refuses; Interrupted if stopped.
     """
+    if settings.engine is not Library.LLAMA:
+        raise UsageError("tune tries llama.cpp alone", "leave --engine out; a draft that it makes serves both")
     kept = Kept(settings, notify)
     with alone(), kept.files:
         tuning = _Tuning(settings, kept, notify, progress, stop)

@@ -36,7 +36,7 @@ class ChatHeader(Horizontal):
         self.add_class("-known")
         temperature = f"T {options.sampling.applied_temperature:g}"
         self.query_one("#settings", Static).update(f"{temperature}   {lookahead}   seed {seed}")
-        self.query_one("#engine", Static).update(f"llama.cpp {'GPU' if info.on_gpu else 'CPU'}")
+        self.query_one("#engine", Static).update(f"{info.library.full_name} {'GPU' if info.on_gpu else 'CPU'}")
 
 
 def shortened(name: str, *, beside: str) -> str:

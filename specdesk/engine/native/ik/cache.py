@@ -20,10 +20,9 @@ from specdesk.memory import PASS_TOKENS, CacheType
 
 _GGML_TYPE: Final = {CacheType.F16: 1, CacheType.Q8_0: 8}
 """ggml's numbers, which are part of the file format."""
-WITH_FLASH: Final = frozenset((k, v) for k in _GGML_TYPE for v in _GGML_TYPE)
-"""Keys and values that may be cached with flash attention. Over f32, q5_0 and q5_1 it ends the process; with q4_0 a
-tiny model's logits are others than llama.cpp's by 7, with q4_1 they are no numbers."""
-_WITHOUT_FLASH: Final = frozenset({(CacheType.F16, CacheType.F16), (CacheType.Q8_0, CacheType.F16)})
+CACHE_TYPES: Final = tuple(_GGML_TYPE)
+"""How keys and values may be cached. Over f32, q5_0 and q5_1 flash attention ends the process; with q4_0 a tiny model's
+logits are others than llama.cpp's by 7, with q4_1 they are no numbers."""
 
 
 class IkCache:
@@ -101,7 +100,7 @@ class IkCache:
 
 def _open_context(library: Any, model: Any, name: str, options: LoadOptions) -> Any:
     types = (options.cache_type_k, options.cache_type_v)
-    if types not in (WITH_FLASH if options.flash_attention else _WITHOUT_FLASH):
+    if not (set(types) <= set(CACHE_TYPES) and (options.flash_attention or types[1] is CacheType.F16)):
         raise ModelError(f"ik_llama.cpp does not cache keys as {types[0]} with values as {types[1]}")
     params = library.llama_context_default_params()
     params.n_ctx = options.n_ctx

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import shlex
 import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -33,7 +34,7 @@ _PACKAGE: Final = "ik-llama-cpp-python"
 _NEEDED: Final = frozenset({"avx2", "f16c", "fma"})
 """What the wheel for x86-64 was compiled for, as llama_print_system_info says; a processor without it would end the
 process at the first such instruction."""
-_HINT: Final = f"install it: pip install --only-binary :all: {_PACKAGE}=={VERSION}"
+_HINT: Final = f"install it: {shlex.quote(sys.executable)} -m pip install --only-binary :all: {_PACKAGE}=={VERSION}"
 
 _PTR: Final = ctypes.c_void_p
 _INT: Final = ctypes.c_int32
