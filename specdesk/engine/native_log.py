@@ -53,6 +53,11 @@ class NativeLog:
         """Whether every line is shown."""
         return self._verbose
 
+    @property
+    def kept(self) -> bool:
+        """Whether every line is written to file descriptor 2, a file."""
+        return self._kept
+
     def show(self) -> None:
         """From now on pass every line to standard error."""
         self._verbose = True

@@ -6,14 +6,10 @@ survived.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import multiprocessing
 import os
 import shutil
-import signal
 from enum import StrEnum
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +19,7 @@ from specdesk.engine.native_log import native_log
 import llama_cpp  # isort: skip
 from rich.filesize import decimal
 
-from specdesk.core.interrupted import Interrupted
+from specdesk.engine.child import ChildDiedError, in_child
 from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError, StorageError
@@ -31,8 +27,6 @@ from specdesk.paths import ROOM_HINT
 
 HEADROOM_BYTES: Final = 2**28
 """Free space asked for beyond the file."""
-
-_POLL_S: Final = 0.1
 
 
 class Format(StrEnum):
@@ -77,7 +71,10 @@ def quantize(source: Path, path: Path, wanted: Format, n_threads: int, stop: Sto
         part.unlink(missing_ok=True)  # of a run that was killed
         _refuse_without_space(source, path, wanted)
         try:
-            reason = _in_child(source, part, wanted, n_threads, stop)
+            try:
+                reason = in_child(_quantize, (source, part, wanted, n_threads), stop)
+            except ChildDiedError as error:
+                reason = f"the quantizer ended with code {error.code}"
             if reason is not None:
                 raise ModelError(f"{source.name} cannot be written as {wanted}", reason)
             part.replace(path)
@@ -100,43 +97,12 @@ def _refuse_without_space(source: Path, path: Path, wanted: Format) -> None:
         raise StorageError(f"{decimal(needed)} needed in {path.parent}, {decimal(free)} free", ROOM_HINT)
 
 
-def _in_child(source: Path, part: Path, wanted: Format, n_threads: int, stop: StopFlag) -> str | None:
-    """Why it failed; None if it did not. Raises Interrupted if stopped."""
-    # Not a fork: threads of llama.cpp and of the screen are running.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    task = (source, part, wanted, n_threads, native_log.verbose, theirs)
-    child = context.Process(target=_quantize, args=task, daemon=True)
-    with ours:
-        child.start()
-        theirs.close()
-        try:
-            while child.is_alive():
-                if stop.is_set():
-                    raise Interrupted
-                child.join(_POLL_S)
-            with contextlib.suppress(EOFError):
-                said: str | None = ours.recv()
-                return said
-            return f"the quantizer ended with code {child.exitcode}"
-        finally:
-            child.kill()
-            child.join()
-            child.close()
-
-
-def _quantize(source: Path, part: Path, wanted: Format, n_threads: int, verbose: bool, parent: Connection) -> None:
-    """The child: quantizes and tells its parent why it could not, or None."""
-    # Ctrl-C reaches all processes of a terminal; the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if verbose:
-        native_log.show()
-    else:
-        native_log.keep()
+def _quantize(source: Path, part: Path, wanted: Format, n_threads: int) -> str | None:
+    """Why it could not; None if it did."""
     params: Any = llama_cpp.llama_model_quantize_default_params()
     params.ftype = _FILE_TYPES[wanted]
     params.nthread = n_threads
     params.allow_requantize = True
     params.token_embedding_type = params.output_tensor_type = _TENSOR_TYPES[wanted]
     code = llama_cpp.llama_model_quantize(os.fsencode(source), os.fsencode(part), ctypes.byref(params))
-    parent.send(None if code == 0 else native_log.reason() or "llama.cpp gave no reason")
+    return None if code == 0 else native_log.reason() or "llama.cpp gave no reason"
