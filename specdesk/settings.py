@@ -95,4 +95,5 @@ class EngineSettings:
     cache_type_v: CacheType | None = None
     """The same for values."""
     placing: Placing = ANYWHERE
-    engine: Library = Library.LLAMA
+    engine: Library | None = Library.LLAMA
+    """What computes; None: what is measured to be faster."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from specdesk.cli.checks import shares
-from specdesk.cli.options.engine import EngineOptions
+from specdesk.cli.options.engine import EngineChoice, EngineOptions
 from specdesk.cli.options.models import Models
 from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import ModelError, UsageError
 from specdesk.hub.here.chosen import Chosen, absent, of_pair, remembered
-from specdesk.settings import EngineSettings, Placing
+from specdesk.settings import EngineSettings, Library, Placing
 
 
 def engine_settings(
@@ -43,7 +43,7 @@ def engine_settings(
         Placing(
             options.main_gpu, () if options.tensor_split is None else shares(options.tensor_split), options.load_mode
         ),
-        options.engine,
+        None if options.engine is EngineChoice.AUTO else Library(options.engine.value),
     )
 
 

@@ -25,6 +25,7 @@ from specdesk.engine.llama import LlamaLM
 from specdesk.engine.machine import library, machine, model_identity
 from specdesk.engine.memory_check import check_memory
 from specdesk.engine.message import Message
+from specdesk.engine.native.choice import choose
 from specdesk.engine.native.protocol import NativeWeights
 from specdesk.engine.options import UNMEASURED, AnswerOptions
 from specdesk.engine.profiles import Profiles
@@ -59,6 +60,8 @@ class LoadedPair:
         profiles = Profiles(profiles_dir(), notify)
         check_gguf(settings.target)  # said before the probe takes its time
         settings, limit = without_broken_draft(settings)
+        engine = settings.engine or choose(settings, notify, stop)
+        settings = replace(settings, engine=engine)
         loading = as_tuned(settings, profiles, notify)
         options = loading.target_options
         to_load = [(settings.target, options)]
@@ -122,7 +125,7 @@ class LoadedPair:
             drafting.limit,
             cache=CacheTypes(target.options.cache_type_k, target.options.cache_type_v),
             placing=settings.placing,
-            library=settings.engine,
+            library=engine,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:

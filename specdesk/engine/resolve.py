@@ -57,7 +57,7 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
         settings.cache_type_k or CacheType.F16,
         settings.cache_type_v or CacheType.F16,
         repack=_repacks(settings, notify),
-        library=settings.engine,
+        library=settings.engine or Library.LLAMA,
         placing=settings.placing,
     )
     return Loading(settings.draft, options, replace(options, n_gpu_layers=layers.draft, within_training=True), Tuned())
@@ -86,7 +86,7 @@ def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Lo
         tuned = replace(tuned, n_threads=None)
     if settings.cache_type_k is not None:
         tuned = replace(tuned, cache_type_k=None)
-    return _applied(given, Tuned(tuned.draft) if settings.exact or settings.engine is not Library.LLAMA else tuned)
+    return _applied(given, Tuned(tuned.draft) if settings.exact or settings.engine is Library.IK else tuned)
 
 
 def _record(settings: EngineSettings, given: Loading, profiles: Profiles) -> TunedRecord | None:

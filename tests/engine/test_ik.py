@@ -123,6 +123,14 @@ def test_a_loaded_pair_answers_with_it_and_says_so(quantized_pair: TinyPair) -> 
         assert texts[0] == texts[1] or not exact
 
 
+def test_auto_takes_one_of_both_and_says_which(tiny_pair: TinyPair) -> None:
+    said: list[str] = []
+    settings = EngineSettings(tiny_pair.target, tiny_pair.draft, N_CTX, N_THREADS, engine=None)
+    with LoadedPair(settings, said.append, StopFlag()) as pair:
+        chosen = pair.info.library
+    assert [line for line in said if line.startswith(f"--engine auto: {chosen.full_name}, by expected")]
+
+
 class TestFacts:
     def test_about_the_file_are_those_of_llama_cpp(self, tiny_pair: TinyPair) -> None:
         with opened(tiny_pair.target) as lm, opened(tiny_pair.target, LoadOptions(64, 1, 0)) as other:

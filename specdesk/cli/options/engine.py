@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,6 +16,14 @@ from specdesk.settings import CONTEXTS, DEFAULT_N_CTX, Library, LoadMode
 _PANEL: Final = "Engine"
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show llama.cpp's own output.", rich_help_panel=_PANEL)]
+
+
+class EngineChoice(StrEnum):
+    """What --engine takes."""
+
+    AUTO = "auto"
+    LLAMA = Library.LLAMA.value
+    IK = Library.IK.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +104,14 @@ class EngineOptions:
         typer.Option("--cache-type-v", help="The same for values. [default: f16]", rich_help_panel=_PANEL),
     ] = None
     engine: Annotated[
-        Library,
+        EngineChoice,
         typer.Option(
             "--engine",
             help="What computes: llama.cpp, or ik_llama.cpp, a fork whose passes over several tokens cost less on many "
-            "processors (pip install 'specdesk[ik]').",
+            "processors (pip install 'specdesk[ik]'); auto measures both once, and takes the faster.",
             rich_help_panel=_PANEL,
         ),
-    ] = Library.LLAMA
+    ] = EngineChoice.LLAMA
     load_mode: Annotated[
         LoadMode,
         typer.Option(

@@ -48,7 +48,7 @@ def tune(settings: EngineSettings, notify: Notify, progress: Callable[[str], Non
     small for the prompts; ModelError for files that cannot be loaded or do not fit each other; StorageError if the disk
     has no room or refuses; Interrupted if stopped.
     """
-    if settings.engine is not Library.LLAMA:
+    if settings.engine is Library.IK:
         raise UsageError("tune tries llama.cpp alone", "leave --engine out; a draft that it makes serves both")
     kept = Kept(settings, notify)
     with alone(), kept.files:
