@@ -64,6 +64,7 @@ def prove(
     seed = secrets.randbits(32) if seed is None else seed
     stop = StopFlag()
     loaded: dict[str, Any] = {}
+    libraries: set[str] = set()
 
     def load(exact: bool) -> Engine:
         settings = engine_settings(chosen, engine, lookahead=lookahead, exact=exact, measure=False)
@@ -73,6 +74,7 @@ def prove(
         for note in notes(drafted, wanted=lookahead, widest=pair.info.widest, limit=limit):
             say(note)
         loaded["exact" if exact else "default"] = asdict(pair.info)
+        libraries.add(pair.info.library.full_name)
         waiting.now(f"{len(claims)} of {n_claims} claims tried ...")
         return pair
 
@@ -102,5 +104,6 @@ def prove(
     else:
         names = " with ".join(path.name for path in (chosen.target, chosen.draft) if path is not None)
         part = ", as far as it was tried" if any(claim.verdict is Verdict.NOT_TRIED for claim in claims) else ""
-        print(f"\n{verdict.value}{part}: {names}, -k {lookahead}, --seed {seed}")  # noqa: T201
+        computed = " and ".join(sorted(libraries))
+        print(f"\n{verdict.value}{part}: {names}, computed by {computed}, -k {lookahead}, --seed {seed}")  # noqa: T201
     return 1 if verdict is Verdict.FAULT else 0

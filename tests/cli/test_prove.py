@@ -27,7 +27,7 @@ def test_the_report(pair: Sequence[object]) -> None:
     assert done.returncode == 0, done.stdout
     *claims, verdict = lines(done.stdout)
     assert sum(line.lstrip().startswith("holds ") for line in claims) == 8
-    assert verdict == "holds: target.gguf with draft.gguf, -k 4, --seed 1"
+    assert verdict == "holds: target.gguf with draft.gguf, computed by llama.cpp, -k 4, --seed 1"
     assert "a shift of" in done.stdout
 
 
