@@ -23,6 +23,7 @@ from specdesk.tui.comparing.subject import Subject
 from specdesk.tui.engine_thread import EngineThread
 from specdesk.tui.messages import AnswerFailed, EngineEvent, EngineLost
 from specdesk.tui.pace import Pace
+from specdesk.tui.screens.ending import end
 from specdesk.tui.token_details import summary
 from specdesk.tui.widgets.asked import Asked
 from specdesk.tui.widgets.half_view import HalfView
@@ -142,7 +143,7 @@ class CompareScreen(Screen[int | None]):
 
     def action_leave(self) -> None:
         """Go back."""
-        self.dismiss(None)
+        end(self, None)
 
     async def action_interrupt(self) -> None:
         """As in the chat: the first Ctrl-C ends the answer, one without an answer ends the program."""
@@ -213,7 +214,7 @@ class CompareScreen(Screen[int | None]):
         if error is not None:
             self._views[ended].fail(error)
         if self._leaving:
-            self.dismiss(None)
+            end(self, None)
 
     def _keep(self, way: Way) -> None:
         if not self._comparing.may_keep(way):
@@ -223,7 +224,7 @@ class CompareScreen(Screen[int | None]):
         except SpecdeskError as error:
             self.notify(visible(str(error)), severity="error", markup=False)
         else:
-            self.dismiss(chat_id)
+            end(self, chat_id)
 
     def _show(self) -> None:
         self._paint()

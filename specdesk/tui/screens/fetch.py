@@ -26,6 +26,7 @@ from specdesk.tui.messages import FetchCrashed, FetchEnded
 from specdesk.tui.models.fetch_thread import FetchThread
 from specdesk.tui.models.fetch_words import kept, needs, offered
 from specdesk.tui.models.offer import Offer
+from specdesk.tui.screens.ending import end
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.key_line import KeyLine
 
@@ -139,12 +140,12 @@ class FetchScreen(ModalScreen[FetchOutcome]):
             self._enter(Phase.STOPPING)
             self._thread.stop()
         elif self._phase is not Phase.STOPPING:
-            self.dismiss(FetchOutcome.LEFT)
+            end(self, FetchOutcome.LEFT)
 
     def action_other(self) -> None:
         """Have other models chosen."""
         if self._phase not in (Phase.FETCHING, Phase.STOPPING):
-            self.dismiss(FetchOutcome.OTHER)
+            end(self, FetchOutcome.OTHER)
 
     # --- how it goes
 
@@ -157,7 +158,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         elif message.stopped:
             self._enter(Phase.STOPPED)
         else:
-            self.dismiss(FetchOutcome.FETCHED)
+            end(self, FetchOutcome.FETCHED)
 
     def on_fetch_crashed(self, message: FetchCrashed) -> None:
         """A bug: it ends the app with its traceback."""

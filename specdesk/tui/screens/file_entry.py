@@ -19,6 +19,7 @@ from specdesk.errors import SpecdeskError
 from specdesk.tokenview import visible
 from specdesk.tui.file_names import with_tilde
 from specdesk.tui.keys import HELP
+from specdesk.tui.screens.ending import end
 
 Done = TypeVar("Done")
 
@@ -81,14 +82,14 @@ class FileEntry(ModalScreen[Done | None]):
         except SpecdeskError as error:
             self._say(f"error: {error}")
         else:
-            self.dismiss(done)
+            end(self, done)
         finally:
             self._busy = False
 
     def action_leave(self) -> None:
         """Nothing, unless it is being done."""
         if not self._busy:
-            self.dismiss(None)
+            end(self, None)
 
     def _meaning(self, name: str) -> str:
         path = self._path(name)

@@ -21,6 +21,7 @@ from textual.widgets import Static
 
 from specdesk.tokenview import EXPLANATIONS, legend, visible
 from specdesk.tui.keys import Key, Section
+from specdesk.tui.screens.ending import end
 from specdesk.tui.terminal.appearance import has_styles
 
 _WIDE: Final = 50
@@ -69,7 +70,7 @@ class HelpScreen(ModalScreen[None]):
 
     def action_close(self) -> None:
         """Back to the screen that it was opened over."""
-        self.dismiss(None)
+        end(self, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from specdesk.tui.keys import HELP
 from specdesk.tui.messages import ModelsFound, PairJudged
 from specdesk.tui.models.entries import Entry
 from specdesk.tui.models.menu import Menu, key_of, matching
+from specdesk.tui.screens.ending import end
 from specdesk.tui.widgets.key_line import KeyLine
 from specdesk.tui.widgets.model_list import ModelList
 
@@ -165,14 +166,14 @@ class PickerScreen(ModalScreen[Chosen | None]):
             self._say_failure("")
             self._show()
         else:
-            self.dismiss(None)
+            end(self, None)
 
     def _take(self, entry: Entry) -> None:
         if entry.refusal:
             self._refused = entry.key
             self._say_failure(entry.refusal)
         elif entry.chosen is not None:
-            self.dismiss(entry.chosen)
+            end(self, entry.chosen)
         elif entry.model is not None:
             self._target = entry.model
             self._refused = None

@@ -19,6 +19,7 @@ from specdesk.tokenview import visible
 from specdesk.tui.keys import HELP
 from specdesk.tui.preferences.catalogue import DEFAULTS, Group, Values, shown_in
 from specdesk.tui.preferences.presets import Preset, own_preset
+from specdesk.tui.screens.ending import end
 from specdesk.tui.screens.text_entry import TextEntry
 from specdesk.tui.widgets.preset_bar import PresetBar
 from specdesk.tui.widgets.setting_rows import GIVEN_MARK, WRONG, SettingRow
@@ -140,7 +141,7 @@ class SettingsScreen(ModalScreen[Values | None]):
         """Hand over what was changed, if all of it is allowed."""
         if not self._refused():
             changed = {key for key, row in self._rows.items() if row.value != self._before[key]}
-            self.dismiss({key: self._rows[key].value for key in self._rows if key in changed | self._filled})
+            end(self, {key: self._rows[key].value for key in self._rows if key in changed | self._filled})
 
     def action_reset(self) -> None:
         """Fill in the defaults."""
@@ -148,7 +149,7 @@ class SettingsScreen(ModalScreen[Values | None]):
 
     def action_leave(self) -> None:
         """Change nothing."""
-        self.dismiss(None)
+        end(self, None)
 
     @on(Button.Pressed)
     async def press(self, event: Button.Pressed) -> None:

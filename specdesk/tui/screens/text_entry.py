@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from specdesk.tui.keys import HELP
+from specdesk.tui.screens.ending import end
 
 
 class TextEntry(ModalScreen[str | None]):
@@ -38,8 +39,8 @@ class TextEntry(ModalScreen[str | None]):
     @on(Input.Submitted)
     def answer(self, event: Input.Submitted) -> None:
         """That is it."""
-        self.dismiss(event.value)
+        end(self, event.value)
 
     def action_leave(self) -> None:
         """No answer."""
-        self.dismiss(None)
+        end(self, None)
