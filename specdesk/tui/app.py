@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -141,12 +142,14 @@ class ChatApp(CopyingApp[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that keys can do here, by name, beside Textual's own."""
         named: set[str] = set()
-        for binding in screen.active_bindings.values():
-            if binding.enabled and binding.binding.description and binding.binding.tooltip:
-                named.add(binding.binding.description)
-                name, tip = binding.binding.description, binding.binding.tooltip
-                action, node = binding.binding.action, binding.node
-                yield SystemCommand(name, tip, partial(self.run_action, action, node))
+        told: set[tuple[str, DOMNode]] = set()
+        for active in screen.active_bindings.values():
+            binding, what = active.binding, (active.binding.action, active.node)
+            # Several keys may do the same, such as a letter in both cases.
+            if active.enabled and binding.description and binding.tooltip and what not in told:
+                told.add(what)
+                named.add(binding.description)
+                yield SystemCommand(binding.description, binding.tooltip, partial(self.run_action, *what))
         for command in super().get_system_commands(screen):
             if command.title not in named | _LEFT_OUT:
                 yield command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -80,12 +80,20 @@ def sections(app: App[Any]) -> list[Section]:
     """
     found: dict[str, list[Key]] = {place: [] for place in PLACES}
     for binding in (*bindings(), *_textuals(app)):
-        keys = ", ".join(dict.fromkeys(_named(app, each) for each in Binding.make_bindings([binding])))
+        keys = ", ".join(_once(_named(app, each) for each in Binding.make_bindings([binding])))
         place = (binding.id or _ELSEWHERE).partition(".")[0]
         found.setdefault(place, []).append(Key(keys, binding.tooltip or binding.description))
     # The same binding may be declared in several places.
     named = {place: tuple(dict.fromkeys(keys)) for place, keys in found.items() if keys}
     return [Section(PLACES.get(place, place.capitalize()), keys) for place, keys in named.items()]
+
+
+def _once(names: Iterable[str]) -> Iterable[str]:
+    """The first of those that are the same; a letter in both cases is one key."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.casefold(), name)
+    return found.values()
 
 
 def _named(app: App[Any], binding: Binding) -> str:

@@ -305,11 +305,12 @@ async def test_the_screen_is_painted_fifteen_times_a_second_at_most(
     assert REPAINT_S >= 1 / 15
 
 
-async def test_other_models_can_be_chosen_instead(store: ChatStore, hub: HubServer) -> None:
+@pytest.mark.parametrize("key", ["o", "O"])
+async def test_other_models_can_be_chosen_instead(store: ChatStore, hub: HubServer, key: str) -> None:
     chat = ModelsChat(store, fetch=from_hub(hub))
     async with chat.run() as see:
         await at_offer(see)
-        await see.press("o")
+        await see.press(key)
         await see.says("Recommended pairs")
         assert see.app.screen.query_one(ModelList).pointed is not None
         assert "nothing holds that text" not in see.text

@@ -64,6 +64,14 @@ def test_every_binding_has_an_id_of_its_place_and_words() -> None:
     assert len(set(ids)) == len(ids)
 
 
+def test_a_letter_does_the_same_with_shift_and_caps_lock() -> None:
+    """Bug: O, S, U and Q did nothing where o, s, u and q did what the foot of the screen says."""
+    for binding in bindings():
+        keys = binding.key.split(",")
+        for letter in (key for key in keys if len(key) == 1 and key.isalpha()):
+            assert letter.swapcase() in keys, f"{binding.id} takes {letter} and not {letter.swapcase()}"
+
+
 async def test_every_key_is_told_where_it_works(make_chat: Make) -> None:
     chat = make_chat()
     async with chat.run() as see:

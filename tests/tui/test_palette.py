@@ -40,3 +40,13 @@ async def test_what_was_deleted_comes_back_by_name_too(make_chat: Make) -> None:
         await see.pilot.pause()
         await see.pilot.press("enter")
         await see.until(lambda: len(see.transcript.turns) == 2, "what was deleted")
+
+
+async def test_what_several_keys_do_is_named_once(make_chat: Make) -> None:
+    async with make_chat().run() as see:
+        await see.ask("one")
+        await see.answer(step([], "1"))
+        see.last.focus()
+        await see.pilot.pause()
+        titles = [command.title for command in see.chat.app.get_system_commands(see.chat.app.screen)]
+        assert titles.count("Save") == titles.count("Back") == 1

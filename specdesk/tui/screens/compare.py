@@ -50,7 +50,7 @@ class CompareScreen(Screen[int | None]):
             show=False,
             priority=True,
         ),
-        Binding("s", "swap", "Swap", id="compare.swap", tooltip="Run both again, the other one first."),
+        Binding("s,S", "swap", "Swap", id="compare.swap", tooltip="Run both again, the other one first."),
         Binding(
             "1",
             "keep('PLAIN')",

@@ -69,7 +69,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         Binding("enter", "fetch", "Download", id="fetch.go", tooltip="Download the pair, or go on with it."),
         Binding("escape", "stop", "Stop", id="fetch.stop", tooltip="Stop the download, or leave it."),
         HELP,
-        Binding("o", "other", "Other models", id="fetch.other", tooltip="Choose other models."),
+        Binding("o,O", "other", "Other models", id="fetch.other", tooltip="Choose other models."),
         Binding("ctrl+c", "app.quit", id="fetch.quit", tooltip="Leave specdesk.", show=False, priority=True),
     ]
 

@@ -34,7 +34,7 @@ class HelpScreen(ModalScreen[None]):
 
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1", "close", "Close", id="help.close", tooltip="Close the help."),
+        Binding("escape,q,Q,f1", "close", "Close", id="help.close", tooltip="Close the help."),
     ]
 
     def __init__(self, sections: Sequence[Section], files: Mapping[str, Path]) -> None:

@@ -53,7 +53,7 @@ class Chats(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "rename", "Rename", id="chats.rename", tooltip="Give the chat another title."),
         Binding("delete", "delete", "Delete", id="chats.delete", tooltip="Delete the chat; this can be undone."),
-        Binding("u", "undo", "Undo", id="chats.undo", tooltip="Bring back the chat that was deleted last."),
+        Binding("u,U", "undo", "Undo", id="chats.undo", tooltip="Bring back the chat that was deleted last."),
         Binding("down", "enter", id="chats.enter", tooltip="From the search into the list.", show=False),
         Binding("escape", "leave", "Back", id="chats.leave", tooltip="Go back to the prompt."),
     ]

@@ -44,12 +44,12 @@ class Turn(Vertical, can_focus=True):
 
     # All of them here, in the order in which they are told: foot and help know no other.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "act('COPY')", "Copy", id="turn.copy", tooltip="Copy the message as it was written."),
-        Binding("s", "act('SAVE')", "Save", id="turn.save", tooltip="Write the message into a file."),
-        Binding("k", "act('COPY_CODE')", "Copy code", id="turn.copy_code", tooltip="Copy the last block of code."),
-        Binding("e", "act('EDIT')", "Edit", id="turn.edit", tooltip="Ask something else here; this branch is kept."),
-        Binding("r", "act('AGAIN')", "Again", id="turn.again", tooltip="Have it answered again; this one is kept."),
-        Binding("g", "act('GO_ON')", "Go on", id="turn.go_on", tooltip="Have a stopped answer gone on with."),
+        Binding("c,C", "act('COPY')", "Copy", id="turn.copy", tooltip="Copy the message as it was written."),
+        Binding("s,S", "act('SAVE')", "Save", id="turn.save", tooltip="Write the message into a file."),
+        Binding("k,K", "act('COPY_CODE')", "Copy code", id="turn.copy_code", tooltip="Copy the last block of code."),
+        Binding("e,E", "act('EDIT')", "Edit", id="turn.edit", tooltip="Ask something else here; this branch is kept."),
+        Binding("r,R", "act('AGAIN')", "Again", id="turn.again", tooltip="Have it answered again; this one is kept."),
+        Binding("g,G", "act('GO_ON')", "Go on", id="turn.go_on", tooltip="Have a stopped answer gone on with."),
         Binding("left_square_bracket", "act('OLDER')", "Older", id="turn.older", tooltip="Show the branch before."),
         Binding("right_square_bracket", "act('NEWER')", "Newer", id="turn.newer", tooltip="Show the branch after."),
         Binding("left", "choose(-1)", id="turn.token_left", tooltip="The token before; at first the last.", show=False),
@@ -68,8 +68,8 @@ class Turn(Vertical, can_focus=True):
             id="turn.delete",
             tooltip="Delete question and answer, with what follows; this can be undone.",
         ),
-        Binding("u", "act('UNDO')", "Undo", id="turn.undo", tooltip="Bring back what was deleted last."),
-        Binding("escape,q", "act('LEAVE')", "Back", id="turn.leave", tooltip="Go back to the prompt."),
+        Binding("u,U", "act('UNDO')", "Undo", id="turn.undo", tooltip="Bring back what was deleted last."),
+        Binding("escape,q,Q", "act('LEAVE')", "Back", id="turn.leave", tooltip="Go back to the prompt."),
     ]
 
     @dataclass
