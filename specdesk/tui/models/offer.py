@@ -10,7 +10,8 @@ from specdesk.hub.artifacts import Pair
 from specdesk.hub.download.disk_room import DiskRoom, room_for
 from specdesk.hub.download.tally import FileProgress
 from specdesk.hub.here.fit import free_memory
-from specdesk.hub.here.on_disk import arrived_bytes, is_present, missing_of_pair
+from specdesk.hub.here.on_disk import arrived_bytes, is_present, missing_files, missing_of_pair
+from specdesk.hub.sources.offline import is_offline
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Offer:
     memory_bytes: int
     free_memory_bytes: int
     n_ctx: int
+    offline: bool = False
+    """Whether HF_HUB_OFFLINE asks for no network, so that nothing can be fetched as long as this program runs."""
+    in_packages: bool = False
+    """Whether something that is missing may come in packages, of which only whole ones are gone on from."""
 
     @property
     def size_bytes(self) -> int:
@@ -78,4 +83,6 @@ def offer_of(pair: Pair, n_ctx: int) -> Offer:
         pair.memory_bytes(n_ctx),
         free_memory(),
         n_ctx,
+        is_offline(),
+        any(artifact.wheels is not None and missing_files(artifact) for artifact in pair.artifacts),
     )

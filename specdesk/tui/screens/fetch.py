@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -24,7 +24,7 @@ from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP
 from specdesk.tui.messages import FetchCrashed, FetchEnded
 from specdesk.tui.models.fetch_thread import FetchThread
-from specdesk.tui.models.fetch_words import kept, needs, offered
+from specdesk.tui.models.fetch_words import OFFLINE, kept, needs, offered
 from specdesk.tui.models.offer import Offer
 from specdesk.tui.screens.ending import end
 from specdesk.tui.widgets.fetch_row import FetchRow
@@ -54,10 +54,14 @@ class Phase(Enum):
     """What is going on, and which keys do something, in words for the user."""
 
     OFFERED = "Enter downloads · O other models · Esc not now · F1 help · Ctrl+Q quits"
-    FETCHING = "Esc stops, and keeps what has come"
-    STOPPING = "stopping …"
-    STOPPED = "Enter goes on · O other models · Esc not now · Ctrl+Q quits"
-    FAILED = "Enter tries again · O other models · Esc not now · Ctrl+Q quits"
+    OFFLINE = "O other models · Esc not now · F1 help · Ctrl+Q quits"
+    FETCHING = "Esc stops, and keeps what has come · F1 help"
+    STOPPING = "stopping … · F1 help"
+    STOPPED = "Enter goes on · O other models · Esc not now · F1 help · Ctrl+Q quits"
+    FAILED = "Enter tries again · O other models · Esc not now · F1 help · Ctrl+Q quits"
+
+
+_UNDER_WAY: Final = (Phase.FETCHING, Phase.STOPPING)
 
 
 class FetchScreen(ModalScreen[FetchOutcome]):
@@ -102,6 +106,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
             if self._welcome:
                 yield Static(WELCOME, id="welcome", markup=False)
             yield Static(visible(offered(offer)), id="what", markup=False)
+            yield Static(id="error", markup=False)
             yield Static(id="needs", markup=False)
             with Vertical(id="files"):
                 for file in offer.files:
@@ -109,14 +114,13 @@ class FetchScreen(ModalScreen[FetchOutcome]):
             yield ProgressBar(show_eta=False, id="total")
             yield Static(id="progress", markup=False)
             yield Static(id="notices", markup=False)
-            yield Static(id="error", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
         """Ask first."""
         self.set_class(self._welcome, "-welcome")
         self.set_interval(REPAINT_S, self._repaint)
-        self._enter(Phase.OFFERED)
+        self._enter(Phase.OFFLINE if self._offer.offline else Phase.OFFERED)
 
     async def on_unmount(self) -> None:
         """Leave nothing running."""
@@ -127,7 +131,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
 
     def action_fetch(self) -> None:
         """Begin, or go on."""
-        if self._phase in (Phase.FETCHING, Phase.STOPPING):
+        if self._phase in _UNDER_WAY or self._phase is Phase.OFFLINE:
             return
         self._tally = FetchTally()
         self._thread = FetchThread(self._fetch, self._tally, self.post_message)
@@ -144,7 +148,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
 
     def action_other(self) -> None:
         """Have other models chosen."""
-        if self._phase not in (Phase.FETCHING, Phase.STOPPING):
+        if self._phase not in _UNDER_WAY:
             end(self, FetchOutcome.OTHER)
 
     # --- how it goes
@@ -165,7 +169,7 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         raise message.error
 
     def _repaint(self) -> None:
-        if self._tally is None or self._phase not in (Phase.FETCHING, Phase.STOPPING):
+        if self._tally is None or self._phase not in _UNDER_WAY:
             return
         self._show(self._tally.now)
 
@@ -189,12 +193,15 @@ class FetchScreen(ModalScreen[FetchOutcome]):
         self._phase = phase
         self._look()
         self.query_one("#needs", Static).update(visible(needs(self._offer)))
-        self.query_one("#total").display = phase is not Phase.OFFERED
-        self.set_class(phase is Phase.OFFERED, "-offered")
+        offered = phase in (Phase.OFFERED, Phase.OFFLINE)
+        self.query_one("#total").display = not offered
+        self.set_class(offered, "-offered")
+        # They tell of what is going on: that another source is tried is no longer true of a download that has ended.
+        self.query_one("#notices").display = phase in _UNDER_WAY
         if phase in (Phase.STOPPED, Phase.FAILED):
             self.query_one("#progress", Static).update(kept(self._offer))
+        said = OFFLINE if phase is Phase.OFFLINE else "" if error is None else error_text(error)
         shown = self.query_one("#error", Static)
-        shown.display = error is not None
-        if error is not None:
-            shown.update(visible(error_text(error)))
+        shown.display = bool(said)
+        shown.update(visible(said))
         self.query_one(KeyLine).show(phase.value)
