@@ -134,7 +134,7 @@ def bench(
     limits = (64, 1) if quick else (160, 2)
     effort = Effort(asked, sampling, seed, lookahead, max_tokens or limits[0], rounds or limits[1])
     check_writable(as_json, html, prompts)
-    pair = choose(models)
+    pair = choose(models, engine)
     stop = StopFlag()
     rows: list[Row] = []
     stopped = False

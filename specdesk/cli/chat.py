@@ -41,7 +41,7 @@ def chat(
         raise UsageError("the chat needs a terminal", "for scripts and pipes there is: specdesk run PROMPT")
     # Loading NumPy, llama.cpp and Textual takes a moment that --help should not.
     from specdesk.cli.chosen_models import engine_settings, intended_or_last
-    from specdesk.engine.client import Engine
+    from specdesk.engine.client import Engine, check_build
     from specdesk.hub.download.fetch import fetch_pair
     from specdesk.hub.here.chosen import Chosen
     from specdesk.hub.here.local_models import library_here
@@ -55,10 +55,12 @@ def chat(
     from specdesk.tui.setup import Setup
 
     first, note = intended_or_last(models)
+    settings = engine_settings(first, engine, lookahead=None, exact=False, allow_plain=True)
+    check_build(settings)
     typed = {**asdict(sampling), **asdict(speculation), **asdict(engine), "system": system, "max_tokens": max_tokens}
     setup = Setup(
         Keeper.open(),
-        engine_settings(first, engine, lookahead=None, exact=False, allow_plain=True),
+        settings,
         given={key: typed[key] for key in BY_KEY if key in given & typed.keys()},
         sampling=as_sampling(sampling),
     )

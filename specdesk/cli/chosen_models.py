@@ -47,10 +47,11 @@ def engine_settings(
     )
 
 
-def choose(models: Models) -> Chosen:
+def choose(models: Models, engine: EngineOptions) -> Chosen:
     """The files to load; a recommended pair that is absent is fetched first, unless --no-download.
 
-    Raises: as `intended`; NetworkError or StorageError from fetching.
+    Raises: as `intended`; UsageError where `engine` asks for what this llama.cpp cannot do, before anything is fetched;
+    NetworkError or StorageError from fetching.
     """
     from specdesk.hub.manifest import load_manifest
 
@@ -59,8 +60,10 @@ def choose(models: Models) -> Chosen:
     if pair is not None:
         # What fetches is loaded only where something is to be fetched: the network libraries take their time.
         from specdesk.cli.progress import shell_reporter
+        from specdesk.engine.client import check_build
         from specdesk.hub.download.fetch import fetch_pair
 
+        check_build(engine_settings(chosen, engine, lookahead=None, exact=False))
         with shell_reporter() as report:
             fetch_pair(pair, report)
     return chosen

@@ -60,7 +60,7 @@ def prove(
     from specdesk.proof.run import prove as proofs
     from specdesk.wording import notes
 
-    chosen = choose(models)
+    chosen = choose(models, engine)
     seed = secrets.randbits(32) if seed is None else seed
     stop = StopFlag()
     loaded: dict[str, Any] = {}

@@ -100,7 +100,7 @@ def run(
     constraint = grammar_text(grammar, json_schema)
     # The trace comes first: one that cannot be written is not worth a download, and /dev/stderr is still the user's.
     with Trace(trace) if trace is not None else nullcontext() as tracer:
-        chosen = choose(models)
+        chosen = choose(models, engine)
         turns = [Message("system", system)] if system is not None else []
         return generate(
             text if raw else [*turns, Message("user", text)],

@@ -48,7 +48,7 @@ def tune(
     from specdesk.engine.client import tune as tuned
 
     # To take something back nothing needs to be fetched.
-    chosen = choose(replace(models, no_download=True) if undo else models)
+    chosen = choose(replace(models, no_download=True) if undo else models, engine)
     settings = engine_settings(chosen, engine, lookahead=None, exact=False)
     if undo:
         removed = undo_tuning(settings, say)

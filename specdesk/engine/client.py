@@ -15,6 +15,7 @@ from specdesk.core.events import Event
 from specdesk.core.sampling import Sampling
 from specdesk.engine import wire
 from specdesk.engine.build_facts import BuildFacts, Device, DeviceKind
+from specdesk.engine.build_limits import refuse_unfit, wants_gpu
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gpus import Gpu, Maker, seen_gpus
 from specdesk.engine.grammar.json_schema import gbnf_of_schema
@@ -48,6 +49,7 @@ __all__ = [
     "StopFlag",
     "ask_build",
     "best_threads",
+    "check_build",
     "gbnf_of_schema",
     "install_command",
     "most_threads",
@@ -189,6 +191,17 @@ def ask_build() -> BuildFacts:
         return _call(process, wire.GetBuild(), wire.Build).facts
     finally:
         process.close()
+
+
+def check_build(settings: EngineSettings) -> None:
+    """Refuse what this build of llama.cpp cannot honour, before models are fetched or a screen is opened.
+
+    Nothing is asked where any build can do what is wanted; loading checks it too.
+    Raises: UsageError; as ask_build.
+    """
+    if wants_gpu(settings):
+        facts = ask_build()
+        refuse_unfit(settings, [device for device in facts.devices if facts.offloads and device.takes_layers])
 
 
 def tune(

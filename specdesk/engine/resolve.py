@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -11,20 +11,19 @@ from rich.filesize import decimal
 
 from specdesk.engine.build import devices
 from specdesk.engine.build_facts import Device
+from specdesk.engine.build_limits import refuse_unfit
 from specdesk.engine.cores import best_threads, most_threads
-from specdesk.engine.gpus import seen_gpus
 from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.model_size import read_size
 from specdesk.engine.native.ik.cache import CACHE_TYPES
 from specdesk.engine.placement import ALL, Layers, place, told
 from specdesk.engine.profiles import Profiles
-from specdesk.engine.requirement import BUILD_OPTIONS, install_command
 from specdesk.engine.tuning.tuned import Tuned
 from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
 from specdesk.errors import ModelError, UsageError
 from specdesk.memory import CacheType, CacheTypes, ModelSize
-from specdesk.settings import EngineSettings, Library, LoadMode, Placing
+from specdesk.settings import EngineSettings, Library, LoadMode
 
 Notify = Callable[[str], None]
 
@@ -48,8 +47,9 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
     n_threads = _threads(settings.n_threads, notify)
     if settings.engine is Library.IK:
         _check_ik(settings)
-    _check_gpus(settings.placing)
-    layers = _layers(settings, notify)
+    gpus = _gpus() if settings.engine is not Library.IK and supports_gpu() else []
+    refuse_unfit(settings, gpus)
+    layers = _layers(settings, gpus, notify)
     options = LoadOptions(
         settings.n_ctx,
         n_threads,
@@ -117,16 +117,7 @@ def _threads(wanted: int | None, notify: Notify) -> int:
 
 
 def _check_ik(settings: EngineSettings) -> None:
-    """Raises UsageError for what ik_llama.cpp cannot honour."""
-    placing = settings.placing
-    for flag, given in (
-        ("--gpu-layers", settings.n_gpu_layers),
-        ("--draft-gpu-layers", settings.draft_n_gpu_layers),
-        ("--main-gpu", placing.main_gpu is not None),
-        ("--tensor-split", placing.tensor_split),
-    ):
-        if given:
-            raise UsageError(f"{flag}: ik_llama.cpp, as packaged, puts no layers on a GPU", "that takes --engine llama")
+    """Raises UsageError for caches that ik_llama.cpp has not."""
     for flag, kind in (("--cache-type-k", settings.cache_type_k), ("--cache-type-v", settings.cache_type_v)):
         if kind is not None and kind not in CACHE_TYPES:
             raise UsageError(f"{flag} {kind}: ik_llama.cpp caches as {' and '.join(CACHE_TYPES)} only")
@@ -140,21 +131,12 @@ def _repacks(settings: EngineSettings, notify: Notify) -> bool:
     return False
 
 
-def _layers(settings: EngineSettings, notify: Notify) -> Layers:
-    """As wanted, and else as many as fit: for a draft also where it is not loaded, so that plain decoding has the same.
-
-    Raises UsageError where some are wanted and llama.cpp cannot use a GPU.
-    """
+def _layers(settings: EngineSettings, gpus: Sequence[Device], notify: Notify) -> Layers:
+    """As wanted, and else as many as fit: for a draft that is not loaded too, so that plain decoding has the same."""
+    if not gpus:
+        return Layers(0, 0)
     wanted = {"--gpu-layers": settings.n_gpu_layers, "--draft-gpu-layers": settings.draft_n_gpu_layers}
-    if settings.engine is Library.IK:
-        return Layers(0, 0)
-    if not supports_gpu():
-        for flag, n in wanted.items():
-            if n:
-                raise _no_gpu(f"{flag} {n}")
-        return Layers(0, 0)
     target, draft = _size(settings.target), None if settings.draft is None else _size(settings.draft)
-    gpus = _gpus()
     if settings.placing.main_gpu is not None:
         gpus = gpus[settings.placing.main_gpu :][:1]
     types = CacheTypes(settings.cache_type_k or CacheType.F16, settings.cache_type_v or CacheType.F16)
@@ -181,30 +163,3 @@ def _size(path: Path) -> ModelSize:
 
 def _gpus() -> list[Device]:
     return [device for device in devices() if device.takes_layers]
-
-
-def _check_gpus(placing: Placing) -> None:
-    """Raises UsageError for GPUs that are not there."""
-    asked = f"--main-gpu {placing.main_gpu}" if placing.main_gpu is not None else ""
-    if placing.tensor_split:
-        if asked:
-            raise UsageError(f"{asked} and --tensor-split exclude each other", "one puts all on one GPU")
-        asked = f"--tensor-split {','.join(f'{share:g}' for share in placing.tensor_split)}"
-    if not asked:
-        return
-    if not supports_gpu():
-        raise _no_gpu(asked)
-    gpus = [device.name for device in _gpus()]
-    if max(placing.main_gpu or 0, len(placing.tensor_split) - 1) >= len(gpus):
-        raise UsageError(f"{asked}: llama.cpp sees {len(gpus)} here: {', '.join(gpus)}", "they are counted from 0")
-
-
-def _no_gpu(asked: str) -> UsageError:
-    """Why what is asked cannot be had, and what to do, by what the system shows."""
-    gpus = seen_gpus().gpus
-    hint = (
-        f"for {gpus[0].name} compile one that can: {install_command(BUILD_OPTIONS[gpus[0].maker])}"
-        if gpus
-        else "the system shows no GPU either: leave the option out; specdesk doctor tells what is here"
-    )
-    return UsageError(f"{asked}: this build of llama.cpp cannot put layers on a GPU", hint)

@@ -16,7 +16,7 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.core.names import RuleName
 from specdesk.core.sampling import Sampling
 from specdesk.core.tally import Tally
-from specdesk.engine import resolve
+from specdesk.engine import build_limits
 from specdesk.engine.cores import best_threads, most_threads
 from specdesk.engine.gpus import Gpu, Maker, Seen
 from specdesk.engine.llama import LlamaLM
@@ -99,7 +99,7 @@ class TestNotices:
         hint: str,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(resolve, "seen_gpus", lambda: Seen(gpus))
+        monkeypatch.setattr(build_limits, "seen_gpus", lambda: Seen(gpus))
         with pytest.raises(UsageError) as caught:
             open_engine(tiny_pair.target, tiny_pair.draft, n_gpu_layers=layers, draft_n_gpu_layers=draft_layers)
         assert caught.value.message.startswith(f"{flag}: this build of llama.cpp cannot")

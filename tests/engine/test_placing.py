@@ -10,7 +10,7 @@ from typing import Any
 import llama_cpp
 import pytest
 
-from specdesk.engine import placement, resolve, weights
+from specdesk.engine import build_limits, placement, resolve, weights
 from specdesk.engine.build_facts import Device, DeviceKind
 from specdesk.engine.gpus import Seen
 from specdesk.engine.invariance import _probe_choices
@@ -89,7 +89,7 @@ class TestGpus:
     def test_none_to_place_on(
         self, tiny_pair: TinyPair, placing: Placing, said: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(resolve, "seen_gpus", lambda: Seen(()))
+        monkeypatch.setattr(build_limits, "seen_gpus", lambda: Seen(()))
         with pytest.raises(UsageError, match="cannot put layers on a GPU") as caught:
             opened(tiny_pair, placing=placing)
         assert caught.value.message.startswith(f"{said}: ")
