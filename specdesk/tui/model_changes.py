@@ -99,13 +99,16 @@ class ModelChanges:
             self._busy = False
 
     async def _begin(self) -> None:
+        if self._offer(self._wanted) is None:
+            self._start(self._load_of(self._wanted))
+            return
+        self._hold()  # nothing loads behind what is asked
         brought = await self._brought(self._wanted, welcome=True)
         if brought is None:
-            self._hold()
             return
         if brought != self._wanted:
             self._wanted, self._by_user = brought, True
-        self._start(self._load_of(self._wanted))
+        self._change(self._load_of(self._wanted))
 
     async def _choose(self, failure: SpecdeskError | None) -> None:
         picked = await self._picked(failure)

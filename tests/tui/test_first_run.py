@@ -31,6 +31,7 @@ from specdesk.tui.screens.fetch import REPAINT_S, FetchScreen
 from specdesk.tui.screens.settings import SettingsScreen
 from specdesk.tui.widgets.fetch_row import FetchRow
 from specdesk.tui.widgets.model_list import ModelList
+from specdesk.tui.widgets.prompt import Prompt
 from specdesk.tui.widgets.setting_rows import SettingRow
 from specdesk.tui.widgets.turns import Failure
 from tests.hub.samples import CONTENT
@@ -103,6 +104,17 @@ async def test_it_is_asked_before_anything_is_downloaded(store: ChatStore) -> No
     assert chat.loads == []
     assert see.app.load_error is None
     assert left(paths.models_dir()) == []
+
+
+async def test_nothing_is_said_to_load_while_it_is_asked(store: ChatStore) -> None:
+    """Bug: "loading the models" stood behind the offer, and behind the models to choose from."""
+    chat = ModelsChat(store, fetch=ScriptedFetch())
+    async with chat.run(size=(80, 24)) as see:
+        await at_offer(see)
+        assert State.EMPTY.value in str(see.chat.query_one(Prompt).border_subtitle)
+        await see.press("o")
+        await see.says("Recommended pairs")
+        assert State.LOADING.value not in see.text
 
 
 async def test_settings_do_not_load_what_the_user_left(store: ChatStore) -> None:
