@@ -16,6 +16,8 @@ from specdesk.errors import EngineDiedError, ModelError
 from specdesk.hub.gguf.header import GgufHeader, read_header
 from specdesk.hub.here.added import add
 from specdesk.hub.here.chosen import Chosen, of_pair, remembered
+from specdesk.hub.here.on_disk import file_path
+from specdesk.hub.here.parts import part_of
 from specdesk.hub.manifest import Manifest
 from specdesk.store.chat_store import ChatStore
 from specdesk.store.values import State as Kept
@@ -24,6 +26,7 @@ from specdesk.tui.screens.compare import CompareScreen
 from specdesk.tui.screens.fetch import FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
 from specdesk.tui.widgets.prompt import Prompt
+from tests.hub.samples import CONTENT
 from tests.tiny.gguf_stubs import WORDS, lock, write_stub
 from tests.tui.models import OTHER, SMALL, ModelsChat, Seen, put
 from tests.tui.scripted import END, PATIENCE_S, step
@@ -137,13 +140,64 @@ async def test_a_draft_with_other_tokens_is_refused_by_its_first_one(store: Chat
     async with picking(chat) as see:
         await see.point_at(key(target))
         await see.press("enter")
-        await see.says("Cannot draft for it", "another vocabulary of 6 tokens")
+        await see.says("Cannot draft for it", "The Draft Q4_K_M token 4 is '[/b]' in the draft and 'b' in the target")
         await see.point_at(key(draft))
+        await see.says("Enter says why it is not loaded · Esc goes back · F1 help")
         await see.press("enter")
-        await see.says("d.gguf cannot draft for t.gguf: token 4 is '[/b]' in the draft and 'b' in the target")
+        await see.says(
+            "not loaded: d.gguf cannot draft for t.gguf: token 4 is '[/b]' in the draft and 'b' in the target"
+        )
         await see.press("escape", "escape")
         await see.until_state(State.READY)
     assert chat.loads == [of_pair(SMALL)]
+
+
+async def test_a_draft_with_more_tokens_is_refused_by_their_number(store: ChatStore, folder: Path) -> None:
+    target = write_stub(folder / "t.gguf", "The Target")
+    write_stub(folder / "d.gguf", "The Draft", words=[*WORDS, "more"])
+    async with picking(ModelsChat(store)) as see:
+        await see.point_at(key(target))
+        await see.press("enter")
+        await see.says("Cannot draft for it", "The Draft Q4_K_M another vocabulary of 7 tokens")
+
+
+async def test_a_target_is_no_draft_for_itself(store: ChatStore, folder: Path) -> None:
+    """Bug: it was offered as one, which could only cost time."""
+    target = write_stub(folder / "t.gguf", "The Target")
+    draft = write_stub(folder / "d.gguf", "The Draft")
+    async with picking(ModelsChat(store)) as see:
+        await see.point_at(key(target))
+        await see.press("enter")
+        await see.says("A draft for The Target Q4_K_M · t.gguf", "↑↓ move · Enter loads it · Esc goes back · F1 help")
+        await see.until(lambda: see.list.entry(key(draft)) is not None, "the draft")
+        assert see.list.entry(key(target)) is None
+
+
+@WIDTHS
+async def test_models_of_one_name_are_told_apart_by_their_files(store: ChatStore, folder: Path, width: int) -> None:
+    """Bug: they looked the same until they were pointed at."""
+    (folder / "x").mkdir()
+    paths = [write_stub(folder / name, "The Model") for name in ("a.gguf", "b.gguf", "x/b.gguf")]
+    write_stub(folder / "c.gguf", "Another")
+    async with picking(ModelsChat(store), (width, 40)) as see:
+        for name in ("a.gguf · The", "models/b.gguf", "x/b.gguf · The", "Another Q4"):
+            assert name in see.words
+        assert "c.gguf" not in see.words
+        await see.point_at(key(paths[0]))
+        await see.press("enter")
+        await see.says("A draft for The Model Q4_K_M · a.gguf", "models/b.gguf", "x/b.gguf · The")
+
+
+async def test_what_is_still_to_fetch_is_one_figure(store: ChatStore, folder: Path) -> None:
+    """Bug: the list named all bytes of a pair of which a part had come."""
+    path = file_path(OTHER.target, OTHER.target.files[0])
+    path.parent.mkdir(parents=True)
+    part_of(path).write_bytes(CONTENT[:3000])
+    async with picking(ModelsChat(store)) as see:
+        await see.point_at("pair other")
+        await see.says("17.5 kB to fetch", "Enter goes to its download")
+        await see.press("enter")
+        await see.says("fetch 17.5 kB")
 
 
 async def test_a_draft_with_other_special_tokens_may_be_taken(store: ChatStore, folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.filesize import decimal
 
@@ -12,10 +13,11 @@ from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.chosen import Chosen, of_pair
 from specdesk.hub.here.fit import Fit, fit
 from specdesk.hub.here.local_models import LocalModel
-from specdesk.hub.here.on_disk import has_pair, missing_files, missing_of_pair
+from specdesk.hub.here.on_disk import has_pair, missing_files
 from specdesk.memory import needed_bytes
 from specdesk.tui.file_names import with_tilde
 from specdesk.tui.models.fetch_words import memory
+from specdesk.tui.models.offer import still_to_come
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Entry:
     """In short, why it cannot be taken; stands in the place of disk, memory and fit."""
     refusal: str = ""
     """The same at length."""
+    absent: bool = False
+    """Whether it has to be downloaded first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,6 @@ class Machine:
 def pair_entry(pair: Pair, machine: Machine, *, running: Chosen | None, may_fetch: bool, tuned: str = "") -> Entry:
     """A recommended pair. Raises StorageError where the disk does not say what is here."""
     here = has_pair(pair)
-    to_fetch = sum(file.size_bytes for _, file in missing_of_pair(pair))
     needed = pair.memory_bytes(machine.n_ctx)
     runs = running is not None and running.pair == pair.name
     notes = ("runs now" + (f"; tuned: {tuned}" if tuned else "")) if runs else ""
@@ -68,7 +71,7 @@ def pair_entry(pair: Pair, machine: Machine, *, running: Chosen | None, may_fetc
     return Entry(
         key=f"pair {pair.name}",
         name=pair.name,
-        disk="here" if here else f"{decimal(to_fetch)} to fetch",
+        disk="here" if here else f"{decimal(still_to_come(pair))} to fetch",
         memory=decimal(needed),
         fit=fit(needed, machine.free_bytes),
         details=_lines(
@@ -80,6 +83,7 @@ def pair_entry(pair: Pair, machine: Machine, *, running: Chosen | None, may_fetc
         chosen=of_pair(pair),
         why="not here; --no-download is set" if refusal else "",
         refusal=refusal,
+        absent=not here,
     )
 
 
@@ -97,7 +101,7 @@ def model_entry(model: LocalModel, machine: Machine) -> Entry:
     needed = needed_bytes([model.memory], machine.n_ctx)
     return Entry(
         key=f"file {model.path}",
-        name=_named(model),
+        name=named(model),
         disk=decimal(model.size_bytes),
         memory=decimal(needed),
         fit=fit(needed, machine.free_bytes),
@@ -134,7 +138,7 @@ def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, verdict
         refusal = f"{draft.file_name} cannot draft for {target.file_name}: {reason.removeprefix('refused: ')}"
     return Entry(
         key=f"file {draft.path}",
-        name=_named(draft),
+        name=named(draft),
         disk=decimal(draft.size_bytes),
         memory=decimal(needed),
         fit=fit(needed, machine.free_bytes),
@@ -146,7 +150,7 @@ def draft_entry(target: LocalModel, draft: LocalModel, machine: Machine, verdict
         ),
         chosen=None if refusal else Chosen(None, target.path, draft.path),
         model=draft,
-        why=_why(target, draft) if refusal else "",
+        why=_why(target, draft, verdict) if refusal else "",
         refusal=refusal,
     )
 
@@ -163,18 +167,40 @@ def may_draft(target: LocalModel, draft: LocalModel, verdict: Verdict | None) ->
     return True if target.header.vocabulary == draft.header.vocabulary else None
 
 
-def _why(target: LocalModel, draft: LocalModel) -> str:
+def _why(target: LocalModel, draft: LocalModel, verdict: Verdict | None) -> str:
     """In short, why it may not."""
-    if target.header is None or draft.header is None or target.header.vocabulary != draft.header.vocabulary:
-        return f"another vocabulary{_n_tokens(draft)}"
-    return "a running state cannot be cut back"
+    if verdict is None:
+        return "being compared …"
+    ours, theirs = (None if model.header is None else model.header.vocabulary for model in (target, draft))
+    if ours is None or theirs is None:
+        return verdict.why
+    if ours == theirs:
+        return "a running state cannot be cut back"
+    # As many tokens are no reason: then it is told which one differs.
+    return verdict.why if ours.n_used == theirs.n_used else f"another vocabulary of {theirs.n_used:,} tokens"
 
 
 def _active_bytes(model: LocalModel) -> float:
     return model.size_bytes * (1.0 if model.header is None else model.header.active_part)
 
 
-def _named(model: LocalModel) -> str:
+def told_apart(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries, those of one name by their files' names, and where these are the same, by their folders' too."""
+    names = Counter(entry.name for entry in entries)
+    files = Counter(entry.model.file_name for entry in entries if entry.model is not None and names[entry.name] > 1)
+
+    def apart(entry: Entry) -> Entry:
+        model = entry.model
+        if model is None or names[entry.name] == 1:
+            return entry
+        file = model.file_name if files[model.file_name] == 1 else f"{model.path.parent.name}/{model.path.name}"
+        return replace(entry, name=file if file == entry.name else f"{file} · {entry.name}")
+
+    return list(map(apart, entries))
+
+
+def named(model: LocalModel) -> str:
+    """What it is called, with its format."""
     quantization = "" if model.header is None else model.header.quantization
     return f"{model.name} {quantization}" if quantization and quantization not in model.name else model.name
 
@@ -186,11 +212,6 @@ def _facts(model: LocalModel) -> str:
     vocabulary = "" if header.vocabulary is None else f"{header.vocabulary.n_used:,} tokens in its vocabulary"
     context = f"trained for {header.n_ctx_train:,} tokens" if header.n_ctx_train else ""
     return ", ".join(filter(None, (header.architecture, header.quantization, context, vocabulary)))
-
-
-def _n_tokens(model: LocalModel) -> str:
-    known = None if model.header is None else model.header.vocabulary
-    return "" if known is None else f" of {known.n_used:,} tokens"
 
 
 def _artifact(role: str, artifact: Artifact) -> str:

@@ -21,6 +21,7 @@ from specdesk.tui.models.entries import (
     model_entry,
     no_draft_entry,
     pair_entry,
+    told_apart,
 )
 
 _NOT_LOADABLE: Final = "Cannot be loaded"
@@ -64,7 +65,7 @@ class Menu:
 
     def unjudged(self, target: LocalModel) -> list[LocalModel]:
         """The models that may or may not draft for the target, which their headers alone do not tell."""
-        usable = (model for model in self._models if not model.problem)
+        usable = (model for model in self._models if not model.problem and model.path != target.path)
         return [model for model in usable if may_draft(target, model, self._verdicts.get((target, model))) is None]
 
     def targets(self) -> list[Section]:
@@ -73,22 +74,21 @@ class Menu:
         broken = [model for model in self._models if model.problem]
         return _filled(
             Section("Recommended pairs", self._pairs),
-            Section("On this disk", [model_entry(model, self._machine) for model in usable]),
+            Section("On this disk", told_apart([model_entry(model, self._machine) for model in usable])),
             Section(_NOT_LOADABLE, [model_entry(model, self._machine) for model in broken]),
         )
 
     def drafts(self, target: LocalModel) -> list[Section]:
-        """Drafts for a target, the smallest first."""
-        usable = sorted((model for model in self._models if not model.problem), key=lambda model: model.size_bytes)
-        fitting = [model for model in usable if may_draft(target, model, self._verdicts.get((target, model)))]
-        others = [model for model in usable if model not in fitting]
-        return _filled(
-            Section("Drafts", [no_draft_entry(target, self._machine), *self._as_drafts(target, fitting)]),
-            Section("Cannot draft for it", self._as_drafts(target, others)),
+        """Drafts for a target, the smallest first. It is none for itself: it would draft no faster than it decodes."""
+        others = (model for model in self._models if not model.problem and model.path != target.path)
+        drafts = sorted(others, key=lambda model: model.size_bytes)
+        entries = told_apart(
+            [draft_entry(target, draft, self._machine, self._verdicts.get((target, draft))) for draft in drafts]
         )
-
-    def _as_drafts(self, target: LocalModel, drafts: Sequence[LocalModel]) -> list[Entry]:
-        return [draft_entry(target, draft, self._machine, self._verdicts.get((target, draft))) for draft in drafts]
+        return _filled(
+            Section("Drafts", [no_draft_entry(target, self._machine), *(one for one in entries if not one.refusal)]),
+            Section("Cannot draft for it", [entry for entry in entries if entry.refusal]),
+        )
 
 
 def matching(sections: Iterable[Section], text: str) -> list[Section]:

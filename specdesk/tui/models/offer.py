@@ -63,6 +63,12 @@ class Offer:
         return sum(file.here_bytes for file in self.files if not file.complete)
 
 
+def still_to_come(pair: Pair) -> int:
+    """Bytes of the pair that are not here. Raises StorageError where the disk does not say."""
+    files = ((artifact, file) for artifact in pair.artifacts for file in artifact.files)
+    return sum(file.size_bytes - arrived_bytes(artifact, file) for artifact, file in files)
+
+
 def offer_of(pair: Pair, n_ctx: int) -> Offer:
     """What fetching the pair means now. Raises StorageError where the disk does not say what is there."""
     files = []

@@ -22,7 +22,7 @@ from specdesk.tokenview import visible
 from specdesk.tui.error_text import error_text
 from specdesk.tui.keys import HELP
 from specdesk.tui.messages import ModelsFound, PairJudged
-from specdesk.tui.models.entries import Entry
+from specdesk.tui.models.entries import Entry, named
 from specdesk.tui.models.menu import Menu, key_of, matching
 from specdesk.tui.screens.ending import end
 from specdesk.tui.widgets.key_line import KeyLine
@@ -119,7 +119,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
         self._show()
         refused = self.query_one(ModelList).entry(self._refused)
         if refused is not None and self._target is message.target:
-            self._say_failure(refused.refusal)
+            self._say_failure(f"not loaded: {refused.refusal}" if refused.refusal else "")
 
     # --- choosing
 
@@ -149,6 +149,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
         if entry is None:
             return
         self.query_one("#details", Static).update(visible(entry.details))
+        self._show_keys()
 
     def action_point(self, where: str) -> None:
         """Move in the list, while the filter keeps the focus."""
@@ -171,7 +172,7 @@ class PickerScreen(ModalScreen[Chosen | None]):
     def _take(self, entry: Entry) -> None:
         if entry.refusal:
             self._refused = entry.key
-            self._say_failure(entry.refusal)
+            self._say_failure(f"not loaded: {entry.refusal}")
         elif entry.chosen is not None:
             end(self, entry.chosen)
         elif entry.model is not None:
@@ -192,18 +193,34 @@ class PickerScreen(ModalScreen[Chosen | None]):
     def _show(self) -> None:
         target = self._target
         sections = self._menu.targets() if target is None else self._menu.drafts(target)
-        title = "Models" if target is None else f"A draft for {target.name}"
-        keys = "↑↓ Enter choose · Esc changes nothing · F1 help" if target is None else "Enter loads it · Esc goes back"
-        self.query_one("#title", Static).update(visible(title))
-        self.query_one(KeyLine).show(keys)
+        self.query_one("#title", Static).update(visible("Models" if target is None else _draft_for(target)))
         listed = matching(sections, self.query_one(Input).value)
         models = self.query_one(ModelList)
         current = key_of(self._menu.running) if target is None else None
         models.show(listed, at=self._at, current=current, free=self._menu.free)
         if models.pointed is None:
             self.query_one("#details", Static).update("nothing holds that text")
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """What Enter does depends on what is pointed at."""
+        entry = self.query_one(ModelList).pointed
+        if entry is not None and entry.refusal:
+            enter = "Enter says why it is not loaded"
+        elif entry is None or entry.chosen is None:
+            enter = "Enter chooses"
+        else:
+            enter = "Enter goes to its download" if entry.absent else "Enter loads it"
+        leave = "Esc changes nothing" if self._target is None else "Esc goes back"
+        self.query_one(KeyLine).show(f"↑↓ move · {enter} · {leave} · F1 help")
 
     def _say_failure(self, text: str) -> None:
         shown = self.query_one("#failure", Static)
         shown.update(visible(text))
         shown.display = bool(text)
+
+
+def _draft_for(target: LocalModel) -> str:
+    """What is asked for; the file is named too, since several may be called alike."""
+    name = named(target)
+    return f"A draft for {name}" if target.file_name == name else f"A draft for {name} · {target.file_name}"
