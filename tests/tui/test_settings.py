@@ -409,6 +409,32 @@ async def test_a_list_that_would_hide_the_conversation_is_not_remembered(chat: C
     assert not preferences_file().exists()
 
 
+@pytest.mark.parametrize("keys", [("ctrl+b",), ("ctrl+b", "escape"), ("ctrl+b", "ctrl+b")])
+async def test_what_is_chosen_without_room_does_not_hold_where_there_is(chat: Chat, keys: tuple[str, ...]) -> None:
+    """Bug: a list that was folded on 40 columns stayed so when the terminal became wide."""
+    async with chat.run(size=(40, 24)) as see:
+        await see.pilot.press(*keys)
+        see.prompt.focus()
+        await see.pilot.resize_terminal(120, 40)
+        await see.until(lambda: see.screen.query_one(Chats).display, "the list")
+        await see.pilot.resize_terminal(90, 24)
+        await see.until(lambda: not see.screen.query_one(Chats).display, "no list")
+        await see.pilot.resize_terminal(40, 24)
+        await see.pilot.pause()
+        assert not see.screen.query_one(Chats).display
+    assert not preferences_file().exists()
+
+
+async def test_closing_what_was_opened_between_leaves_it_to_the_room_there_is(make_chat: Make) -> None:
+    """Bug: the list that was opened and closed on 90 columns was folded on 120 from then on."""
+    async with make_chat(options=None).run(size=(90, 24)) as see:
+        await see.pilot.press("ctrl+b", "ctrl+b")
+        await see.pilot.pause()
+        assert not see.screen.query_one(Chats).display
+    async with make_chat(options=None).run(size=(120, 40)) as see:
+        assert see.screen.query_one(Chats).display
+
+
 async def test_it_does_not_hide_the_conversation_on_a_narrow_terminal_either(make_chat: Make) -> None:
     first = make_chat(options=None)
     async with first.run(size=(90, 24)) as see:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -56,6 +56,8 @@ from specdesk.tui.widgets.turns import Failure, Notice
 
 _WIDE: Final = 80
 """Columns from which there is room for something beside the conversation."""
+_ROOMY: Final = 120
+"""Columns from which there is room for the list of chats too."""
 _HIGH: Final = 40
 """Rows from which there is room for all figures and the whole legend."""
 
@@ -64,7 +66,7 @@ class ChatScreen(Screen[None]):
     """Shows the engine's messages and sends it questions."""
 
     CSS_PATH = "screen.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide"), (120, "-roomy")]  # noqa: RUF012 — Textual declares it so
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide"), (_ROOMY, "-roomy")]  # noqa: RUF012 — Textual declares it so
     VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+l", "reload", "Reload", id="chat.reload", tooltip="Load the models again."),
@@ -110,6 +112,8 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self._engine = engine
         self._setup = setup
+        self._narrow: bool | None = None
+        """Whether the list of chats is shown as chosen where there is no room for it; None before the first layout."""
         self._showing = Showing(setup)
         self._desk = Desk(self, engine, store, setup, self._showing)
         self._composer = Composer(self.refresh_bindings)
@@ -140,12 +144,23 @@ class ChatScreen(Screen[None]):
         self._prompt.recall_from(self._bookshelf.earlier_prompts())
         self._prompt.focus()
         self.show_figures(Figures())
-        shows_chats = self._setup.values["show_chats"]
-        if shows_chats is not None and self.app.size.width >= _WIDE:  # its class comes with the first layout
-            self.set_class(shows_chats, "-chats")
-            self.set_class(not shows_chats, "-no-chats")
+        self._lay_chats(self.app.size.width)  # the classes of a width come with the first layout
         if self._setup.problem is not None:
             self.show_error(self._setup.problem)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """What was chosen where there is no room for the list holds there only, and the other way round."""
+        if not self.query_one(Chats).has_focus_within:  # who is in the list stays there
+            self._lay_chats(event.size.width)
+
+    def _lay_chats(self, width: int) -> None:
+        """The list as it was chosen for such a width, if that has changed."""
+        narrow = width < _WIDE
+        if narrow != self._narrow:
+            self._narrow = narrow
+            chosen = None if narrow else self._setup.values["show_chats"]
+            self.set_class(chosen is True, "-chats")
+            self.set_class(chosen is False, "-no-chats")
 
     # --- what the engine's thread says
 
@@ -394,8 +409,10 @@ class ChatScreen(Screen[None]):
     def action_toggle_chats(self) -> None:
         """Show or hide the list."""
         shown = self.query_one(Chats).display
-        if not self.has_class("-narrow"):  # where there is room for the list or the conversation
-            self.remember("show_chats", not shown)
+        if not self._narrow:  # where there is room for the list or the conversation only, it is for now
+            # As it is without a choice: then that is what it goes back to, at any width.
+            by_itself = self.app.size.width >= _ROOMY
+            self.remember("show_chats", None if by_itself is not shown else not shown)
         if shown:
             self._show_chats(shown=False)
             self._prompt.focus()
