@@ -13,6 +13,7 @@ from specdesk.engine.native_log import native_log
 
 import llama_cpp  # isort: skip
 from specdesk.core.interrupted import Interrupted
+from specdesk.core.model_name import model_name
 from specdesk.engine.build import devices
 from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.load_options import LoadOptions
@@ -100,7 +101,7 @@ class Weights:
     @property
     def name(self) -> str:
         """The model's own name, or its file's."""
-        return self.metadata("general.name") or self.path.stem
+        return model_name(self.metadata("general.name") or "", self.path.stem)
 
     @property
     def chat_template(self) -> str | None:

@@ -31,9 +31,8 @@ from specdesk.tui.messages import (
 class EngineLike(Protocol):
     """What the chat needs of an engine."""
 
-    @property
-    def info(self) -> EngineInfo:
-        """What runs, and how."""
+    info: EngineInfo
+    """What runs, and how."""
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
         """Decode the next answer. Raises SpecdeskError."""

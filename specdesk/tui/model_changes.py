@@ -18,6 +18,7 @@ from specdesk.tui.engine_thread import EngineLike, Load
 from specdesk.tui.models.entries import Machine
 from specdesk.tui.models.menu import Menu
 from specdesk.tui.models.offer import Offer, offer_of
+from specdesk.tui.models.own_names import with_own_names
 from specdesk.tui.models.shelf import ModelShelf
 from specdesk.tui.screens.fetch import FetchOutcome, FetchScreen
 from specdesk.tui.screens.picker import PickerScreen
@@ -155,6 +156,8 @@ class ModelChanges:
         def load(notify: Callable[[str], None], stop: StopFlag, progress: Callable[[str], None]) -> EngineLike:
             if chosen.pair is not None:
                 pair_paths(self._shelf.manifest.pair(chosen.pair))  # which says how to get what is missing
-            return self._shelf.load_of(chosen)(notify, stop, progress)
+            engine = self._shelf.load_of(chosen)(notify, stop, progress)
+            engine.info = with_own_names(engine.info, chosen, self._shelf.manifest)
+            return engine
 
         return load

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from specdesk.core.interrupted import Interrupted
+from specdesk.core.model_name import model_name
 from specdesk.core.pairing import Model, Verdict, judge
 from specdesk.errors import ModelError, StorageError
 from specdesk.hub.gguf.header import GgufHeader, read_header, read_tokens
@@ -51,7 +52,7 @@ class LocalModel:
     @property
     def name(self) -> str:
         """What its app calls it, or it itself, or its file."""
-        return self.called or (self.header.name if self.header is not None else "") or self.path.stem
+        return self.called or model_name("" if self.header is None else self.header.name, self.path.stem)
 
     @property
     def file_name(self) -> str:

@@ -202,7 +202,8 @@ def told_apart(entries: Sequence[Entry]) -> list[Entry]:
 def named(model: LocalModel) -> str:
     """What it is called, with its format."""
     quantization = "" if model.header is None else model.header.quantization
-    return f"{model.name} {quantization}" if quantization and quantization not in model.name else model.name
+    told = quantization.casefold() in model.name.casefold()
+    return model.name if told else f"{model.name} {quantization}"
 
 
 def _facts(model: LocalModel) -> str:
