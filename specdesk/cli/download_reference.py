@@ -41,7 +41,7 @@ def _list(reference: HubReference, out: Output) -> None:
         out.as_json.tell("list", models=rows, licence=models[0].licence)
         return
     for model, state in zip(models, states, strict=True):
-        here = {State.ABSENT: "", State.OTHER: state.value}.get(state, "here")
+        here = {State.ABSENT: "", State.OTHER: state.value, State.DAMAGED: state.value}.get(state, "here")
         parts = f"{len(model.files)} files" if len(model.files) > 1 else ""
         typer.echo(f"{decimal(model.size_bytes):>9}  {parts:9}  {here:16}  {model.name}")
     if not out.quiet:
@@ -55,5 +55,7 @@ def _check(reference: Reference, out: Output) -> None:
         out.as_json.tell("check", reference=str(reference), state=state, file=str(path))
         return
     typer.echo(f"{state.value}  {path}")
+    if state is State.DAMAGED and not out.quiet:
+        say(f"it is not what was downloaded; specdesk download {reference} --update fetches it again")
     if state is State.OTHER and not out.quiet:
         say(f"what is here stays as it is; specdesk download {reference} --update replaces it")

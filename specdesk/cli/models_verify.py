@@ -47,14 +47,28 @@ def verify(
     checked = _checked(wanted, quiet=as_json)
     if as_json:
         sys.stdout.write(json.dumps([_record(one) for one in checked], allow_nan=False) + "\n")
+    _say_summary(checked)
     verdicts = [one.verdict for one in checked]
-    if not checked:
-        say("there are no model files on this disk")
-    elif Verdict.UNKNOWN in verdicts:
-        say(f"{verdicts.count(Verdict.UNKNOWN)} of {len(checked)} not known: nobody says what their sha256 should be")
     if Verdict.DAMAGED in verdicts:
         return ModelError.exit_code
     return UsageError.exit_code if name is not None and Verdict.OK not in verdicts else 0
+
+
+def _say_summary(checked: Sequence[Checked]) -> None:
+    """How many are what, and what repairs each that is damaged."""
+    from specdesk.hub.here.checking import Verdict
+
+    if not checked:
+        say("there are no model files on this disk")
+        return
+    counts = {verdict: sum(one.verdict is verdict for one in checked) for verdict in Verdict}
+    said = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    if n := counts[Verdict.UNKNOWN]:
+        said += f" (nobody says what {'its' if n == 1 else 'their'} sha256 should be)"
+    say(f"{len(checked)} file{'' if len(checked) == 1 else 's'}: {said}")
+    for one in checked:
+        if one.verdict is Verdict.DAMAGED and one.expected is not None:
+            say(f"to repair {one.path.name}: {one.expected.mend}")
 
 
 def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
@@ -109,7 +123,7 @@ def _with_bar(path: Path, expected: Expected | None) -> Checked:
 
 
 def _print(one: Checked) -> None:
-    what = f": {one.reason}; {one.expected.mend}" if one.expected is not None and one.reason else ""
+    what = f": {one.reason}" if one.reason else ""
     print_text(f"{one.verdict:9}  {one.path}{what}\n")
     sys.stdout.flush()
 

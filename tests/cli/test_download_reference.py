@@ -87,6 +87,24 @@ def test_an_update_is_said_and_made_on_request(hub: HubServer, env: dict[str, st
     assert path.read_bytes() == GGUF[:-1]
 
 
+def test_damage_is_said_and_repaired_on_request(env: dict[str, str]) -> None:
+    download(TOY, env=env)
+    path = folder() / "owner" / "toy" / "toy.gguf"
+    path.write_bytes(GGUF[:1000])
+    done = download(TOY, env=env)
+    assert (done.returncode, done.stdout) == (5, "")
+    said = f"{path} is not what was downloaded: only 1,000 of its {SIZE:,} bytes are here"
+    assert done.stderr == f"specdesk: {said} (specdesk download {TOY} --update fetches it again)\n"
+    done = download(TOY, "--check", env=env)
+    assert (done.returncode, done.stdout) == (0, f"damaged  {path}\n")
+    assert done.stderr == (
+        f"specdesk: it is not what was downloaded; specdesk download {TOY} --update fetches it again\n"
+    )
+    assert "damaged" in download("hf:owner/toy", env=env).stdout
+    assert download(TOY, "--update", env=env).returncode == 0
+    assert path.read_bytes() == GGUF
+
+
 def test_json_for_scripts(hub: HubServer, env: dict[str, str]) -> None:
     listed = json.loads(download("hf:owner/toy", "--json", env=env).stdout)
     assert listed == {

@@ -58,21 +58,23 @@ def verify(*args: str) -> tuple[int, Sequence[str], Sequence[str]]:
 def test_a_pair_as_it_was_downloaded(toys: Manifest) -> None:
     target, draft = write(toys.artifacts[0], CONTENT), write(toys.artifacts[1], CONTENT[:999])
     said = [f"ok         {target}", f"ok         {draft}"]
-    assert verify("toy-pair") == (0, said, [])
-    assert verify("default") == (0, said, [])
-    assert verify() == (0, [said[1], said[0]], [])
+    summary = ["specdesk: 2 files: 2 ok"]
+    assert verify("toy-pair") == (0, said, summary)
+    assert verify("default") == (0, said, summary)
+    assert verify() == (0, [said[1], said[0]], summary)
 
 
 def test_a_pair_that_is_damaged_says_what_to_do(toys: Manifest) -> None:
     target, draft = write(toys.artifacts[0], corrupted(CONTENT)), write(toys.artifacts[1], CONTENT[:99])
-    code, out, _ = verify("toy-pair")
+    code, out, err = verify("toy-pair")
     assert code == 3
     expected, found = toys.artifacts[0].files[0].sha256, sha256(target)
     hashes = f"its sha256 is {found}, not {expected}"
-    again = "and fetch it again: specdesk download toy-pair"
-    assert out == [
-        f"damaged    {target}: {hashes}; delete it: specdesk models remove {target}, {again}",
-        f"damaged    {draft}: it has 99 bytes, not 999; delete it: specdesk models remove {draft}, {again}",
+    assert out == [f"damaged    {target}: {hashes}", f"damaged    {draft}: it has 99 bytes, not 999"]
+    assert err == [
+        "specdesk: 2 files: 2 damaged",
+        f"specdesk: to repair {target.name}: specdesk models remove {target} && specdesk download toy-pair",
+        f"specdesk: to repair {draft.name}: specdesk models remove {draft} && specdesk download toy-pair",
     ]
 
 
@@ -81,7 +83,8 @@ def test_a_pair_that_is_not_all_here(toys: Manifest) -> None:
         verify("toy-pair")
     draft = write(toys.artifacts[1], CONTENT[:999])
     missing = file_path(toys.artifacts[0], toys.artifacts[0].files[0])
-    assert verify("toy-pair") == (0, [f"ok         {draft}"], [f"specdesk: not here: {missing}"])
+    said = [f"specdesk: not here: {missing}", "specdesk: 1 file: 1 ok"]
+    assert verify("toy-pair") == (0, [f"ok         {draft}"], said)
 
 
 def test_blobs_of_ollama_tell_their_hash(tmp_path: Path) -> None:
@@ -94,7 +97,7 @@ def test_blobs_of_ollama_tell_their_hash(tmp_path: Path) -> None:
         file.write(b"x")
     done = models("verify", blob)
     assert done.returncode == 3
-    assert "have Ollama fetch it again: ollama pull" in done.stdout
+    assert f"to repair {blob.name}: rm {blob}, and have Ollama fetch it again with: ollama pull" in done.stderr
 
 
 def test_links_of_the_hub_cache_lead_to_files_that_tell_theirs(tmp_path: Path) -> None:
@@ -107,7 +110,7 @@ def test_links_of_the_hub_cache_lead_to_files_that_tell_theirs(tmp_path: Path) -
     blob.write_bytes(blob.read_bytes()[:-1] + b"?")
     done = models("verify", link)
     assert done.returncode == 3
-    assert f"delete {blob} and download it again" in done.stdout
+    assert f"delete {blob} and download it again" in done.stderr
 
 
 def test_notes_of_the_hub_library_are_believed_of_files_that_did_not_change(tmp_path: Path) -> None:
@@ -120,7 +123,7 @@ def test_notes_of_the_hub_library_are_believed_of_files_that_did_not_change(tmp_
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
     done = models("verify", path)
-    assert (done.returncode, "download it again" in done.stdout) == (3, True)
+    assert (done.returncode, "download it again" in done.stderr) == (3, True)
     os.utime(path, (found.st_mtime + 60, found.st_mtime + 60))
     assert models("verify", path).stdout == f"not known  {path}\n"
     note.write_text("what is this")
@@ -134,13 +137,52 @@ def test_a_download_is_known_by_what_its_source_called_it() -> None:
     keep_origin(path, Origin("hf:owner/toy/toy.gguf", "a" * 64, "v1", None))
     done = models("verify", path)
     assert done.returncode == 3
-    assert done.stdout.startswith(f"damaged    {path}: its sha256 is {sha256(path)}, not {'a' * 64}; delete it: ")
-    assert done.stdout.endswith(" and fetch it again: specdesk download hf:owner/toy/toy.gguf@v1\n")
+    assert done.stdout == f"damaged    {path}: its sha256 is {sha256(path)}, not {'a' * 64}\n"
+    mend = "specdesk download hf:owner/toy/toy.gguf@v1 --update"
+    assert lines(done.stderr) == ["specdesk: 1 file: 1 damaged", f"specdesk: to repair toy.gguf: {mend}"]
+
+
+@pytest.mark.parametrize("later_s", [0, 60])
+def test_a_download_that_was_damaged_since_is_judged_by_what_was_downloaded(later_s: int) -> None:
+    path = write_stub(models_dir() / "owner" / "toy" / "toy.gguf")
+    good, size = path.read_bytes(), path.stat().st_size
+    keep_origin(path, Origin("hf:owner/toy/toy.gguf", sha256(path), None, None))
+    for content in (corrupted(good), good[: size // 2], b""):
+        path.write_bytes(content)
+        changed = path.stat().st_mtime + later_s
+        os.utime(path, (changed, changed))
+        for args in ((path,), ()):
+            done = models("verify", *args)
+            assert (done.returncode, done.stdout.split()[0]) == (3, "damaged"), done
+            assert lines(done.stderr)[-1].endswith("specdesk download hf:owner/toy/toy.gguf --update")
+    assert f"it has 0 bytes, not {size:,}" in done.stdout
+    path.write_bytes(good)
+    assert models("verify", path).stdout == f"ok         {path}\n"
+
+
+def test_a_download_without_a_sha256_is_judged_by_its_length() -> None:
+    path = write_stub(models_dir() / "host" / "toy.gguf")
+    keep_origin(path, Origin("https://host/toy.gguf", '"etag"', None, None))
+    assert models("verify", path).stdout == f"not known  {path}\n"
+    path.write_bytes(path.read_bytes()[:-1])
+    done = models("verify", path)
+    assert (done.returncode, done.stdout.split()[0]) == (3, "damaged")
+    assert "specdesk download https://host/toy.gguf --update" in done.stderr
+
+
+def test_the_summary_counts_every_verdict() -> None:
+    for name in ("a", "b", "c", "d"):
+        path = write_stub(models_dir() / f"{name}.gguf", name)
+        if name != "a":
+            keep_origin(path, Origin(f"hf:o/r/{name}.gguf", sha256(path) if name != "d" else "0" * 64, None, None))
+    said = lines(models("verify").stderr)
+    counts = "2 ok, 1 damaged, 1 not known (nobody says what its sha256 should be)"
+    assert said == [f"specdesk: 4 files: {counts}", "specdesk: to repair d.gguf: specdesk download hf:o/r/d.gguf --update"]
 
 
 def test_of_what_nothing_is_known(tmp_path: Path) -> None:
     path = write_stub(models_dir() / "a.gguf", "Alpha")
-    said = "specdesk: 1 of 1 not known: nobody says what their sha256 should be"
+    said = "specdesk: 1 file: 1 not known (nobody says what its sha256 should be)"
     for args, code in ((), 0), (("Alpha",), 2):
         done = models("verify", *args)
         assert (done.returncode, done.stdout, lines(done.stderr)) == (code, f"not known  {path}\n", [said])
@@ -170,7 +212,7 @@ def test_json(tmp_path: Path) -> None:
             "sha256": "0" * 64,
             "source": "Ollama's name of it",
             "reason": f"its sha256 is {sha256(blob)}, not {'0' * 64}",
-            "mend": "have Ollama fetch it again: ollama pull",
+            "mend": f"rm {blob}, and have Ollama fetch it again with: ollama pull",
         }
     ]
 

@@ -12,7 +12,8 @@ from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.download.bring import Wanted, bring, disk_errors
 from specdesk.hub.download.report import Reporter
 from specdesk.hub.hashing import sha256_of
-from specdesk.hub.here.origin import Origin, keep_origin, origin_of
+from specdesk.hub.here.damage import damage_of
+from specdesk.hub.here.origin import Origin, keep_origin, note_of, origin_of
 from specdesk.hub.reference import HubReference, Reference, UrlReference
 from specdesk.hub.sources.offline import is_offline
 from specdesk.hub.sources.published import Published, PublishedFile
@@ -27,6 +28,8 @@ class State(StrEnum):
 
     ABSENT = "not here"
     SAME = "up to date"
+    DAMAGED = "damaged"
+    """It is not what was downloaded."""
     OTHER = "update available"
     UNKNOWN = "cannot be told"
     """The source names no version, and the size is the same."""
@@ -46,10 +49,12 @@ def fetch_reference(reference: Reference, report: Reporter, *, update: bool = Fa
     What is here is replaced only with `update`, and only when its successor is complete. No network is asked where all
     is here and no `update` is wanted.
     Raises: NetworkError where it cannot be had; StorageError where the disk has not enough room, or refuses, or holds
-    another version in its place; Interrupted.
+    another version in its place, or what is not what was downloaded; Interrupted.
     """
     stop = stop or Never()
     if not update and is_here(reference):
+        for path in reference.places():
+            _refuse_damaged(path, reference, stop)
         return reference.places()[0]
     published = look_up(reference if update else _pinned(reference), report.notice, stop)
     published = replace(published, name=str(reference), revision=reference.revision)
@@ -60,6 +65,8 @@ def fetch_reference(reference: Reference, report: Reporter, *, update: bool = Fa
             _remember(one, published)
         elif state is State.ABSENT or update:
             missing.append(one)
+        elif state is State.DAMAGED:
+            _refuse_damaged(one.path, reference, stop)
         elif state is State.OTHER:
             raise StorageError(f"{one.path} is here, but not as {reference} is now", "--update puts that in its place")
     if missing:
@@ -107,23 +114,30 @@ def compare(one: PublishedFile, stop: Stop, *, hashing: bool = True) -> State:
     with disk_errors(one.path):
         if not one.path.is_file():
             return State.ABSENT
-        size = one.path.stat().st_size
-        if size != one.file.size_bytes:
-            return State.OTHER
+        same_size = one.path.stat().st_size == one.file.size_bytes
         origin = origin_of(one.path)
         if origin is not None and origin.version and one.file.version:
-            return State.SAME if origin.version == one.file.version else State.OTHER
-        if one.file.sha256 is None:
+            return State.SAME if same_size and origin.version == one.file.version else State.OTHER
+        if same_size and one.file.sha256 is None:
             return State.UNKNOWN
-        if not hashing:
+        if same_size and (not hashing or _sha256_of(one.path, stop) == one.file.sha256):
             return State.SAME
-        return State.SAME if _sha256_of(one.path, stop) == one.file.sha256 else State.OTHER
+        return State.DAMAGED if damage_of(one.path, stop, hashing=hashing) else State.OTHER
 
 
 def compare_all(published: Published, stop: Stop, *, hashing: bool = True) -> State:
     """The same for all files of a model: what is most telling of any."""
     states = {compare(one, stop, hashing=hashing) for one in published.files}
-    return next(state for state in (State.ABSENT, State.OTHER, State.UNKNOWN, State.SAME) if state in states)
+    return next(state for state in (State.ABSENT, State.DAMAGED, State.OTHER, State.UNKNOWN, State.SAME) if state in states)
+
+
+def _refuse_damaged(path: Path, reference: Reference, stop: Stop) -> None:
+    """Raises StorageError for a file that is not what was downloaded, with what repairs it."""
+    with disk_errors(path):
+        damage = damage_of(path, stop)
+    if damage:
+        mend = f"specdesk download {reference} --update fetches it again"
+        raise StorageError(f"{path} is not what was downloaded: {damage}", mend)
 
 
 def _bring(published: Published, missing: Sequence[PublishedFile], report: Reporter, stop: Stop) -> None:
@@ -174,9 +188,9 @@ def _pinned(reference: Reference) -> Reference:
     if isinstance(reference, UrlReference):
         return reference
     for path in reference.places():
-        origin = origin_of(path) if _is_here(path, reference.revision) else None
-        if origin is not None and origin.commit is not None:
-            return replace(reference, revision=origin.commit)
+        note = note_of(path) if _is_here(path, reference.revision) else None
+        if note is not None and note.origin.commit is not None:
+            return replace(reference, revision=note.origin.commit)
     return reference
 
 
@@ -186,8 +200,8 @@ def _is_here(path: Path, revision: str | None) -> bool:
             return False
     if revision is None:
         return True
-    origin = origin_of(path)
-    return origin is not None and revision in (origin.revision, origin.commit)
+    note = note_of(path)
+    return note is not None and revision in (note.origin.revision, note.origin.commit)
 
 
 def _remember(one: PublishedFile, published: Published) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from specdesk.hub.hashing import is_sha256
-from specdesk.hub.here.ollama import blob_sha256
+from specdesk.hub.here.ollama import blob_sha256, names_of_blobs
 from specdesk.hub.here.on_disk import file_path
-from specdesk.hub.here.origin import origin_of
+from specdesk.hub.here.origin import note_of
 from specdesk.hub.manifest import Manifest
 
 _CLOCK_S: Final = 1.0
@@ -21,11 +22,12 @@ _CLOCK_S: Final = 1.0
 class Expected:
     """What a file should be."""
 
-    sha256: str
+    sha256: str | None
+    """None where only the length is known."""
     source: str
     """Who says so."""
     mend: str
-    """What to do where it is not."""
+    """What to do where it is not, in one line."""
     size_bytes: int | None = None
     """None where only the hash is known."""
 
@@ -40,20 +42,23 @@ def _by_manifest(path: Path, manifest: Manifest) -> Expected | None:
         for file in artifact.files:
             if file.sha256 is not None and path.absolute() == file_path(artifact, file).absolute():
                 pair = next((pair.name for pair in manifest.pairs if artifact in pair.artifacts), None)
-                again = "download it again" if pair is None else f"fetch it again: specdesk download {pair}"
-                mend = f"delete it: specdesk models remove {path}, and {again}"
+                delete = f"specdesk models remove {shlex.quote(str(path))}"
+                mend = f"{delete}, and download it again" if pair is None else f"{delete} && specdesk download {pair}"
                 return Expected(file.sha256, "models.toml", mend, file.size_bytes)
     return None
 
 
 def _by_origin(path: Path) -> Expected | None:
-    """What the hub called it when specdesk downloaded it."""
-    origin = origin_of(path)
-    if origin is None or not is_sha256(origin.version):
+    """What the source called it when specdesk downloaded it, and how long it was; whatever became of it since."""
+    note = note_of(path)
+    if note is None:
         return None
-    again = origin.source + (f"@{origin.revision}" if origin.revision else "")
-    mend = f"delete it: specdesk models remove {path}, and fetch it again: specdesk download {again}"
-    return Expected(origin.version, "where it was downloaded from", mend)
+    version = note.origin.version
+    sha256 = version if is_sha256(version) else None
+    if sha256 is None and note.size_bytes is None:
+        return None
+    mend = f"specdesk download {shlex.quote(note.origin.again)} --update"
+    return Expected(sha256, "where it was downloaded from", mend, note.size_bytes)
 
 
 def _by_blob(path: Path) -> Expected | None:
@@ -63,7 +68,10 @@ def _by_blob(path: Path) -> Expected | None:
         real = path.resolve()
         ollama = blob_sha256(real.name)
         if ollama is not None:
-            return Expected(ollama, "Ollama's name of it", "have Ollama fetch it again: ollama pull")
+            # It does not look again at what is there.
+            name = names_of_blobs(real.parent).get(real.name, "").split(", ")[0]
+            pull = f"rm {shlex.quote(str(real))}, and have Ollama fetch it again with: ollama pull {name}".rstrip()
+            return Expected(ollama, "Ollama's name of it", pull)
         if real.parent.name == "blobs" and is_sha256(real.name):
             return Expected(real.name, "its name in the Hugging Face cache", f"delete {real} and download it again")
     return None

@@ -8,7 +8,7 @@ from specdesk.errors import ModelError
 from specdesk.hub.gguf.header import read_header
 from specdesk.hub.here.local_models import missing_parts
 from specdesk.hub.here.model_files import single
-from specdesk.hub.here.origin import origin_of
+from specdesk.hub.here.origin import note_of
 from specdesk.split_names import split_part
 
 
@@ -28,7 +28,7 @@ def whole(path: Path) -> Path:
     if only_called_so or not first.exists():
         return path
     if incomplete := missing_parts(first, header):
-        origin = origin_of(first)
-        hint = "put it beside the others" if origin is None else f"fetch it with: specdesk download {origin.source}"
+        note = note_of(first)
+        hint = "put it beside the others" if note is None else f"fetch it with: specdesk download {note.origin.source}"
         raise ModelError(f"{path} cannot be loaded: {incomplete}", hint)
     return first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.download import fetch_reference as module
 from specdesk.hub.download.fetch_reference import State, compare_all, fetch_reference, list_models, look_up
+from specdesk.hub.here.origin import origin_of
 from specdesk.hub.reference import HubReference, Reference, UrlReference
 from specdesk.hub.stopping import Never
 from tests.hub.samples import CONTENT, Recorder, corrupted
@@ -239,6 +241,70 @@ def test_a_file_that_was_put_there_is_known_by_its_hash(hub: HubServer) -> None:
     assert state_of(TOY) is State.SAME
     place().write_bytes(corrupted(GGUF))
     assert state_of(TOY) is State.OTHER
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (GGUF[:5000], "only 5,000 of its 10,244 bytes are here"),
+        (GGUF + b"x", "it has 10,245 bytes, not 10,244"),
+        (corrupted(GGUF), "its bytes were changed since"),
+    ],
+    ids=["cut off", "longer", "changed"],
+)
+@pytest.mark.parametrize("reference", [TOY, HubReference("owner/toy", "toy.gguf", "v1")])
+def test_a_file_that_is_not_what_was_downloaded_is_told_with_what_repairs_it(
+    hub: HubServer, reference: HubReference, content: bytes, said: str
+) -> None:
+    fetch_reference(reference, Recorder())
+    place().write_bytes(content)
+    hub.seen.clear()
+    mend = rf"\(specdesk download {reference} --update fetches it again\)"
+    with pytest.raises(StorageError, match=rf"toy.gguf is not what was downloaded: {said} {mend}"):
+        fetch_reference(reference, Recorder())
+    assert hub.seen == [], "nobody is asked about what is here"
+    assert state_of(reference) is State.DAMAGED
+    assert fetch_reference(reference, Recorder(), update=True).read_bytes() == GGUF
+    assert state_of(reference) is State.SAME
+
+
+def test_a_damaged_part_of_a_split_model_is_told_and_repaired_alone(hub: HubServer) -> None:
+    fetch_reference(BIG, Recorder())
+    part = place(BIG).with_name(Path(SHARDS[2]).name)
+    whole = part.read_bytes()
+    part.write_bytes(corrupted(whole))
+    for _ in range(2):  # also where another one is missing
+        with pytest.raises(StorageError, match=f"{part.name} is not what was downloaded"):
+            fetch_reference(BIG, Recorder())
+        place(BIG).unlink(missing_ok=True)
+    hub.seen.clear()
+    fetch_reference(BIG, Recorder(), update=True)
+    assert part.read_bytes() == whole
+    assert len(ranges(hub)) == 2
+
+
+def test_a_file_that_was_only_touched_is_what_was_downloaded(hub: HubServer) -> None:
+    fetch_reference(TOY, Recorder())
+    os.utime(place(), (1, 1))
+    assert fetch_reference(TOY, Recorder()) == place()
+    assert origin_of(place()) is not None, "it need not be read again the next time"
+
+
+def test_what_was_put_in_its_place_and_is_published_now_is_no_damage(hub: HubServer) -> None:
+    fetch_reference(TOY, Recorder())
+    hub.files[FILE], hub.commit = corrupted(GGUF), NEW
+    place().write_bytes(corrupted(GGUF))
+    assert state_of(TOY) is State.SAME
+
+
+def test_of_an_address_without_a_sha256_the_length_is_remembered(hub: HubServer, url: UrlReference) -> None:
+    fetch_reference(url, Recorder())
+    place(url).write_bytes(GGUF[:-1])
+    with pytest.raises(StorageError, match="is not what was downloaded: only 10,243 of its 10,244 bytes are here"):
+        fetch_reference(url, Recorder())
+    assert state_of(url) is State.DAMAGED
+    place(url).write_bytes(corrupted(GGUF))
+    assert fetch_reference(url, Recorder()) == place(url), "nothing tells"
 
 
 def test_another_revision_than_the_one_here_is_not_taken_for_it(hub: HubServer) -> None:
