@@ -22,6 +22,7 @@ from specdesk.cli.pair import pair
 from specdesk.cli.prove import prove
 from specdesk.cli.run import run
 from specdesk.cli.tune import tune
+from specdesk.cli.usage_words import said_of
 from specdesk.core.interrupted import Interrupted
 from specdesk.errors import EXIT_INTERRUPTED, EngineDiedError, SpecdeskError, StorageError
 
@@ -95,7 +96,7 @@ def exit_code() -> int:
         say(str(error))
         code = error.exit_code
     except typer.TyperException as error:
-        say(f"{error.format_message()} (see --help)")
+        say(f"{said_of(error)} (see --help)")
         code = error.exit_code
     except (KeyboardInterrupt, Interrupted, typer.Abort) as error:
         say(str(error) or "stopped")

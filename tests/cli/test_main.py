@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -49,6 +50,36 @@ print([name for name in ("llama_cpp", "textual", "huggingface_hub", "numpy") if 
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert lines(done.stdout)[-1] == "[]"
+
+
+CHOICES = [
+    (option, command)
+    for command, options in {
+        ("run", "hello"): ("--cache-type-k", "--cache-type-v", "--load-mode", "--verify", "--drafter", "--color"),
+        ("chats", "export", "x"): ("--format",),
+        ("models", "add"): ("--from",),
+    }.items()
+    for option in options
+]
+
+
+@pytest.mark.parametrize(("option", "command"), CHOICES)
+def test_a_choice_that_is_none_is_told_with_those_there_are(option: str, command: tuple[str, ...]) -> None:
+    done = specdesk(*command, option, "foo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(
+        rf"specdesk: Invalid value for '{option}': must be ([\w-]+, )*[\w-]+ or [\w-]+, not 'foo' \(see --help\)\n",
+        done.stderr,
+    ), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"), [("--max-tokens", "a whole number"), ("--temperature", "a number"), ("--seed", "a whole number")]
+)
+def test_what_is_no_number_is_told_with_its_value(option: str, wanted: str) -> None:
+    done = specdesk("run", option, "many", "hello")
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"must be {wanted}, not 'many' (see --help)\n")
 
 
 def test_help_is_there_before_a_reader_waits_for_it() -> None:
