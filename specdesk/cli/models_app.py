@@ -69,8 +69,9 @@ def list_(as_json: AsJson = False) -> None:
 
 def add(
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILE|FOLDER", help="A GGUF file, or a folder.")] = None,
-    app: Annotated[
-        App | None, typer.Option("--from", help="Add the places where another app keeps its models.")
+    apps: Annotated[
+        list[App] | None,
+        typer.Option("--from", help="Add the places where another app keeps its models; may be given several times."),
     ] = None,
 ) -> None:
     """Use model files where they lie: they are listed and can be chosen, and nothing is copied.
@@ -82,7 +83,7 @@ def add(
     from specdesk.hub.here.other_apps import places, places_there
 
     wanted = list(files or ())
-    if app is not None:
+    for app in dict.fromkeys(apps or ()):
         there = places_there(app)
         if not there:
             raise UsageError(f"{app.named} keeps nothing in {' or '.join(map(str, places(app)))}", "give its folder")

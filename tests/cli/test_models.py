@@ -196,6 +196,15 @@ def test_other_apps_are_offered_until_they_are_added(own_home: Path) -> None:
     assert done.stderr == ""
 
 
+def test_several_apps_are_added_at_once(own_home: Path) -> None:
+    folders = [own_home / ".ollama" / "models", own_home / ".lmstudio" / "models"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    done = models("add", "--from", "ollama", "--from", "lm-studio", "--from", "ollama")
+    said = [f"specdesk: added: {folder}, no models yet" for folder in folders]
+    assert (done.returncode, lines(done.stderr)) == (0, said), "each once, in that order"
+
+
 def test_an_app_that_is_not_there_is_said_with_where_it_was_looked_for(own_home: Path) -> None:
     done = models("add", "--from", "lm-studio")
     assert done.returncode == 2
