@@ -38,7 +38,9 @@ def pair(
 
     one, other = (_model(path) for path in _paths(target, draft))
     found = verdict(one, other)
-    unsettled = [line for role, model in (("target", one), ("draft", other)) for line in _unsettled(role, model)]
+    # A refusal is settled: no load is needed to tell more.
+    models = (("target", one), ("draft", other)) if found.usable else ()
+    unsettled = [line for role, model in models for line in _unsettled(role, model)]
     if as_json:
         judged = asdict(found)
         del judged["why"]

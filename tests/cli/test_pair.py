@@ -74,9 +74,8 @@ def test_a_model_with_a_running_state_cannot_speculate(tmp_path: Path, target: P
     for files, role in (((mamba, target), "target"), ((target, mamba), "draft")):
         done = specdesk("pair", *files)
         assert done.returncode == 3
-        said = done.stdout.splitlines()
-        assert said[0].startswith(f"refused: the {role} keeps a running state (recurrent) that cannot be cut back")
-        assert said[-1] == f"  the {role} is recurrent (mamba): loading tries whether its state can be cut back"
+        (said,) = done.stdout.splitlines()
+        assert said.startswith(f"refused: the {role} keeps a running state (recurrent) that cannot be cut back")
 
 
 def test_a_sliding_window_and_experts_are_said(tmp_path: Path) -> None:
