@@ -27,8 +27,8 @@ class Output:
         """Where JSON is printed, if it is asked for."""
         return self.report if isinstance(self.report, JsonReporter) else None
 
-    def end(self, files: Mapping[str, Path], run_it: str) -> None:
-        """Where the files are, by what they are; and the line to type next."""
+    def end(self, files: Mapping[str, Path], run_it: str, also: str = "") -> None:
+        """Where the files are, by what they are; and the line to type next, with what `also` can be done, for people."""
         if self.as_json is not None:
             self.as_json.tell("done", files={role: str(path) for role, path in files.items()}, run=run_it)
             return
@@ -37,7 +37,7 @@ class Output:
         for role, path in files.items():
             typer.echo(f"{role:{width}}  {path}")
         if not self.quiet:
-            say(f"run it with: {run_it}")
+            say(f"run it with: {run_it}{also}")
 
 
 @contextmanager

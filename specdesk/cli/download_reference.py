@@ -27,7 +27,9 @@ def download_reference(text: str, out: Output, *, check: bool, update: bool) -> 
         _check(reference, out)
     else:
         path = fetch_reference(reference, out.report, update=update)
-        out.end({"model": path}, f"specdesk run --target {shlex.quote(str(path))} PROMPT")
+        shown = shlex.quote(str(path))
+        as_draft = f"; or as the draft of a larger one: specdesk run --target LARGER --draft {shown} PROMPT"
+        out.end({"model": path}, f"specdesk run --target {shown} PROMPT", as_draft)
 
 
 def _list(reference: HubReference, out: Output) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ import typer
 
 from specdesk.cli.checks import is_text
 from specdesk.cli.console import say
+from specdesk.core.interrupted import Interrupted
 from specdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 def remove(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME|FILE|FOLDER", callback=is_text, help="A pair, a model, or what was added."),
+        typer.Argument(metavar="NAME|FILE|FOLDER", callback=is_text, help="A pair, a model by any of its names, or what was added."),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     shared: Annotated[
@@ -33,7 +35,9 @@ def remove(
     from specdesk.hub.here import added
 
     if added.forget(Path(name)):
-        say(f"forgotten: {added.place_of(Path(name))}; its files stay where they are")
+        place = added.place_of(Path(name))
+        stays = "; its files stay where they are" if place.is_dir() else "; it stays where it is"
+        say(f"forgotten: {place}{stays if os.path.lexists(place) else ', where nothing is now'}")
         return
     from rich.filesize import decimal
 
@@ -56,7 +60,7 @@ def remove(
 def _removal(name: str, *, shared: bool) -> Removal:
     from specdesk.hub.here import removal
     from specdesk.hub.here.local_models import library_here
-    from specdesk.hub.here.naming import named
+    from specdesk.hub.here.naming import named, place_of_reference
     from specdesk.hub.here.unfinished import named_unfinished, unfinished_here
     from specdesk.hub.manifest import load_manifest
 
@@ -68,21 +72,29 @@ def _removal(name: str, *, shared: bool) -> Removal:
         return found
     if shared:
         raise UsageError(f'"{name}" is no pair', "--shared goes with the name of one")
-    unfinished = unfinished_here()
+    unfinished, place = unfinished_here(), place_of_reference(name)
+    wanted = name if place is None else str(place)
     try:
-        model = named(list(library_here().models()), name)
+        model = named(list(library_here().models()), wanted)
     except UsageError:
-        meant = named_unfinished(unfinished, name)
-        if not meant:
-            raise
-        return removal.of_unfinished(meant)
+        if meant := named_unfinished(unfinished, wanted):
+            return removal.of_unfinished(meant)
+        if place is not None:
+            raise UsageError(f"{name} is not on this disk") from None
+        raise
     return removal.of_model(model, unfinished)
 
 
 def _ask(wanted: Removal, size: str) -> None:
-    """Raises Abort where the user does not agree, and UsageError where nobody can be asked."""
+    """Raises Interrupted where the user does not agree, and UsageError where nobody can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("nothing was deleted: there is no terminal to ask on", "--yes deletes without asking")
     for path in wanted.files:
         say(f"to be deleted: {path}")
-    typer.confirm(f"Delete {'it' if len(wanted.files) == 1 else 'them'}, {size}?", abort=True, err=True)
+    try:
+        agreed = typer.confirm(f"Delete {'it' if len(wanted.files) == 1 else 'them'}, {size}?", err=True)
+    except typer.Abort:
+        typer.echo(err=True)  # the question has no end of line yet
+        agreed = False
+    if not agreed:
+        raise Interrupted("nothing was deleted")

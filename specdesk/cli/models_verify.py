@@ -74,7 +74,7 @@ def _say_summary(checked: Sequence[Checked]) -> None:
 def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
     """The files that are meant. Raises UsageError where the name means nothing here."""
     from specdesk.hub.here.local_models import library_here
-    from specdesk.hub.here.naming import named
+    from specdesk.hub.here.naming import named, place_of_reference
     from specdesk.hub.here.on_disk import file_path
 
     pair = None if name is None else manifest.find(name)
@@ -89,9 +89,12 @@ def _files(name: str | None, manifest: Manifest) -> Sequence[Path]:
         return here
     if name is not None and Path(name).is_file():
         return [Path(name)]
+    place = None if name is None else place_of_reference(name)
+    if place is not None and not place.exists():
+        raise ModelError(f"{name} is not on this disk", f"specdesk download {name}")
     models = list(library_here().models())
     if name is not None:
-        return named(models, name).files
+        return named(models, name if place is None else str(place)).files
     return [path for model in models for path in model.files if path.is_file()]
 
 

@@ -59,7 +59,11 @@ def test_a_file_is_fetched_and_the_line_to_type_is_said(env: dict[str, str]) -> 
     assert lines[1] == "licence: mit"
     assert lines[2].startswith(f"destination: {folder()}, ")
     assert lines[2].endswith(" free")
-    assert lines[-2:] == ["toy.gguf  checked", f"specdesk: run it with: specdesk run --target {path} PROMPT"]
+    assert lines[-2:] == [
+        "toy.gguf  checked",
+        f"specdesk: run it with: specdesk run --target {path} PROMPT; "
+        f"or as the draft of a larger one: specdesk run --target LARGER --draft {path} PROMPT",
+    ]
     assert path.read_bytes() == GGUF
 
 

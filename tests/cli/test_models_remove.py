@@ -97,8 +97,11 @@ def test_without_a_terminal_nothing_is_deleted_unasked() -> None:
     assert path.exists()
 
 
-@pytest.mark.parametrize(("answer", "code"), [("n", 130), ("\x03", 130), ("y", 0)])
-def test_on_a_terminal_it_asks_first(answer: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [("n", 130, "nothing was deleted"), ("\x03", 130, "nothing was deleted"), ("y", 0, "deleted: ")],
+)
+def test_on_a_terminal_it_asks_first(answer: str, code: int, said: str) -> None:
     path = write_stub(models_dir() / "a.gguf")
     child = pexpect.spawn(
         COMMAND[0],
@@ -110,7 +113,10 @@ def test_on_a_terminal_it_asks_first(answer: str, code: int) -> None:
     child.expect_exact(f"to be deleted: {path}")
     child.expect_exact("[y/N]")
     child.send(answer if answer == "\x03" else f"{answer}\r")
+    child.expect_exact(f"specdesk: {said}")
     child.expect(pexpect.EOF)
+    assert child.before is not None
+    assert "stopped" not in child.before
     child.close()
     assert (child.exitstatus, path.exists()) == (code, code != 0)
 
@@ -135,8 +141,42 @@ def test_what_was_added_is_forgotten_without_a_question_and_stays(tmp_path: Path
     path = write_stub(tmp_path / "a.gguf")
     add(path)
     done = models("remove", path)
-    assert (done.returncode, lines(done.stderr)) == (0, [f"specdesk: forgotten: {path}; its files stay where they are"])
+    assert (done.returncode, lines(done.stderr)) == (0, [f"specdesk: forgotten: {path}; it stays where it is"])
     assert path.exists()
+
+
+def test_of_what_was_added_and_is_gone_nothing_is_said_to_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "stick"
+    folder.mkdir()
+    add(folder)
+    folder.rmdir()
+    done = models("remove", folder)
+    assert (done.returncode, lines(done.stderr)) == (0, [f"specdesk: forgotten: {folder}, where nothing is now"])
+
+
+@pytest.mark.parametrize("place", ["theirs", ".lmstudio/models"])
+def test_only_where_an_app_keeps_a_file_the_app_is_named(own_home: Path, place: str) -> None:
+    path = write_stub(own_home / place / "a.gguf")
+    add(path.parent)
+    done = models("remove", path, "--yes")
+    app = "LM Studio can; " if "lmstudio" in place else ""
+    forgets = f"specdesk models remove {path.parent} forgets what was added"
+    assert lines(done.stderr) == [f"specdesk: {path} is not specdesk's to delete ({app}{forgets})"]
+
+
+def test_models_go_by_all_names_that_they_are_loaded_by(tmp_path: Path) -> None:
+    for name in ("owner/toy/toy.gguf", "hf:owner/toy/toy.gguf", "toy", "Toy's own name"):
+        path = write_stub(models_dir() / "owner" / "toy" / "toy.gguf", "Toy's own name")
+        done = models("remove", name, "--yes")
+        assert (done.returncode, path.exists()) == (0, False), done.stderr
+    part = path.with_name("toy.gguf.part")
+    for name in ("owner/toy/toy.gguf", "hf:owner/toy/toy.gguf"):
+        part.parent.mkdir(parents=True)
+        part.write_bytes(b"x")
+        done = models("remove", name, "--yes")
+        assert (done.returncode, part.exists()) == (0, False), done.stderr
+    done = models("remove", "hf:owner/toy/toy.gguf", "--yes")
+    assert lines(done.stderr) == ["specdesk: hf:owner/toy/toy.gguf is not on this disk"]
 
 
 def test_a_link_goes_and_what_it_leads_to_stays(tmp_path: Path) -> None:

@@ -191,6 +191,32 @@ def test_of_what_nothing_is_known(tmp_path: Path) -> None:
     assert 'there is no model "Alphabet"' in done.stderr
 
 
+def test_models_are_checked_by_all_names_that_they_are_loaded_by(tmp_path: Path) -> None:
+    toy = write_stub(models_dir() / "owner" / "toy" / "toy.gguf", "Toy")
+    deep = write_stub(tmp_path / "theirs" / "deep" / "other.gguf", "Other")
+    add(tmp_path / "theirs")
+    for path, names in {toy: ("owner/toy/toy.gguf", "hf:owner/toy/toy.gguf"), deep: ("deep/other.gguf",)}.items():
+        for name in names:
+            assert models("verify", name).stdout == f"not known  {path}\n"
+    done = models("verify", "hf:owner/toy/none.gguf")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        "specdesk: hf:owner/toy/none.gguf is not on this disk (specdesk download hf:owner/toy/none.gguf)\n"
+    )
+
+
+def test_ollama_models_are_checked_by_their_short_name(tmp_path: Path) -> None:
+    stub = write_stub(tmp_path / "models" / "blobs" / "stub")
+    blob = stub.rename(stub.with_name(f"sha256-{sha256(stub)}"))
+    manifest = tmp_path / "models" / "manifests" / "registry.ollama.ai" / "library" / "tiny" / "latest"
+    manifest.parent.mkdir(parents=True)
+    layer = {"mediaType": "application/vnd.ollama.image.model", "digest": blob.name.replace("-", ":", 1)}
+    manifest.write_text(json.dumps({"layers": [layer]}))
+    add(tmp_path / "models")
+    for name in ("tiny", "tiny:latest", "TINY"):
+        assert models("verify", name).stdout == f"ok         {blob}\n"
+
+
 def test_nothing_to_check() -> None:
     done = models("verify")
     assert (done.returncode, done.stdout, lines(done.stderr)) == (

@@ -40,6 +40,11 @@ def places_there(app: App) -> Sequence[Path]:
     return tuple(place for place in places(app) if place.is_dir())
 
 
+def app_at(path: Path) -> App | None:
+    """The app that keeps models there; None where none is known to."""
+    return next((app for app in App if any(place == path or place in path.parents for place in places(app))), None)
+
+
 def _lm_studio() -> Iterator[Path]:
     home = Path.home()
     pointed = home / ".lmstudio-home-pointer"

@@ -15,6 +15,7 @@ from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.local_models import LocalModel
 from specdesk.hub.here.on_disk import file_path, has_pair
 from specdesk.hub.here.origin import forget_origin
+from specdesk.hub.here.other_apps import app_at
 from specdesk.hub.here.parts import lock_of, part_of, pieces_of, place_of_part, version_of_part
 from specdesk.hub.here.unfinished import Unfinished, unfinished_beside
 from specdesk.hub.manifest import Manifest
@@ -59,9 +60,11 @@ def of_model(model: LocalModel, unfinished: Sequence[Unfinished] = ()) -> Remova
     Raises UsageError for one elsewhere, with what can be done.
     """
     if model.added is not None:
+        app = app_at(model.path.absolute())
+        can = f"{app.named} can; " if app is not None else ""
         raise UsageError(
             f"{model.path} is not specdesk's to delete",
-            f"the app that keeps it can; specdesk models remove {model.added} forgets what was added",
+            f"{can}specdesk models remove {model.added} forgets what was added",
         )
     if models_dir().absolute() not in model.path.absolute().parents:
         raise UsageError(f"{model.path} does not lie in the models folder", f"that is {models_dir()}")

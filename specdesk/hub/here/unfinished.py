@@ -37,12 +37,13 @@ def unfinished_here() -> tuple[Unfinished, ...]:
 
 
 def named_unfinished(unfinished: Sequence[Unfinished], wanted: str) -> tuple[Unfinished, ...]:
-    """Those of one model that are meant: by the path of a file or of its part, or by its name in any case.
+    """Those of one model that are meant: by the path of a file or of its part, also as seen from the models folder, or by
+    its name in any case.
 
     Raises UsageError where several are called so, with their paths.
     """
-    place = place_of(Path(wanted))
-    by_path = [one for one in unfinished if place in (one.path.absolute(), one.part.absolute())]
+    places = {place_of(Path(wanted)), place_of(models_dir() / wanted)}
+    by_path = [one for one in unfinished if places & {one.path.absolute(), one.part.absolute()}]
     by_name = [
         one
         for one in unfinished
