@@ -110,18 +110,17 @@ def _checked(wanted: Sequence[tuple[Path, Expected | None]], *, quiet: bool) -> 
 
 def _with_bar(path: Path, expected: Expected | None) -> Checked:
     """Check one; on a terminal a bar shows how far that is, and is gone afterwards."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 
+    from specdesk.cli.progress_columns import BytesColumn, NameColumn, PercentColumn
     from specdesk.hub.here.checking import check_file
 
     console = stderr_console()
     if expected is None or not console.is_terminal:
         return check_file(path, expected, lambda _n_bytes: None)
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(
-        TextColumn("{task.description}", markup=False), *columns, console=console, transient=True
-    ) as progress:
-        task = progress.add_task(visible(path.name), total=path.stat().st_size if path.exists() else 0)
+    columns = (BarColumn(), PercentColumn(), BytesColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(NameColumn(console), *columns, console=console, transient=True) as progress:
+        task = progress.add_task(path.name, total=path.stat().st_size if path.exists() else 0)
         return check_file(path, expected, partial(progress.advance, task))
 
 

@@ -50,6 +50,7 @@ class LineReporter(SilentReporter):
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
         self._stream = stream
+        self._kept = ("", 0)
 
     def begin(self, plan: FetchPlan) -> None:
         """Says what is about to be fetched, under which licence, and where to."""
@@ -58,9 +59,11 @@ class LineReporter(SilentReporter):
             self.notice(line)
 
     def keep(self, n_bytes: int) -> None:
-        """Says that it goes on."""
+        """Says that it goes on, once where another source goes on from the same byte."""
         super().keep(n_bytes)
-        self.notice(f"{self.now.file}  going on from {decimal(n_bytes)}")
+        if self._kept != (self.now.file, n_bytes):
+            self._kept = (self.now.file, n_bytes)
+            self.notice(f"{self.now.file}  going on from {decimal(n_bytes)}")
 
     def advance(self, n_bytes: int) -> None:
         """Prints a line when another tenth is complete."""
@@ -74,10 +77,10 @@ class LineReporter(SilentReporter):
                 line += f"  (all: {going(now, now.arrived_bytes, now.size_bytes)})"
             self.notice(line)
 
-    def finish(self) -> None:
+    def finish(self, *, hashed: bool = True) -> None:
         """Says that the file has passed its check."""
-        super().finish()
-        self.notice(f"{self.now.file}  checked")
+        super().finish(hashed=hashed)
+        self.notice(f"{self.now.file}  {'checked' if hashed else 'complete, its length checked'}")
 
     def notice(self, text: str) -> None:
         """One line."""

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID
 from rich.table import Column
 from rich.text import Text
 
 from specdesk.cli.progress import SilentReporter
+from specdesk.cli.progress_columns import BytesColumn, NameColumn, PercentColumn
 from specdesk.cli.progress_plan import plan_lines
 from specdesk.hub.download.tally import FetchTally
 from specdesk.hub.download.tally_words import pace
@@ -26,10 +27,10 @@ class BarReporter(SilentReporter):
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
         self._progress = Progress(
-            # On a narrow terminal only the bar gives way.
-            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            NameColumn(console),
             BarColumn(),
-            DownloadColumn(table_column=Column(no_wrap=True)),
+            PercentColumn(),
+            BytesColumn(),
             _PaceColumn(self),
             console=console,
             redirect_stdout=False,
@@ -69,9 +70,9 @@ class BarReporter(SilentReporter):
         super().advance(n_bytes)
         self._move(n_bytes)
 
-    def finish(self) -> None:
+    def finish(self, *, hashed: bool = True) -> None:
         """Leaves the full bar standing."""
-        super().finish()
+        super().finish(hashed=hashed)
         self._task = None
 
     def notice(self, text: str) -> None:

@@ -56,9 +56,9 @@ class JsonReporter(SilentReporter):
         if self._clock() - self._told_s >= _EACH_S:
             self._progress()
 
-    def finish(self) -> None:
+    def finish(self, *, hashed: bool = True) -> None:
         """The file is complete."""
-        super().finish()
+        super().finish(hashed=hashed)
         self._progress()
         self.tell("checked", file=self.now.file)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,8 +106,48 @@ def test_a_terminal_gets_a_bar_and_is_given_back(monkeypatch: pytest.MonkeyPatch
     shown = stream.getvalue()
     assert "fetching toy-pair: 1.6 GB" in shown
     assert "[first] is down; trying second" in shown
-    assert "100/100 bytes" in shown
+    assert "100%" in shown
+    assert "100 bytes/100 bytes" in shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is back"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_bars_leave_room_for_a_bar_and_tell_per_cent(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Of a long name both ends are shown; what has come is told in a unit of its own."""
+    monkeypatch.setenv("TERM", "xterm")
+    clock, stream = Clock(), Terminal()
+    name = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    with BarReporter(Console(file=stream, width=width, color_system=None), clock) as report:
+        report.begin(replace(PLAN, files=(name,), size_bytes=1_600_000_000))
+        report.start(name, 1_600_000_000)
+        clock.now_s += 1
+        report.advance(30_000_000)
+        report._progress.refresh()
+    line = stream.getvalue().splitlines()[-2].removeprefix("\x1b[2K")
+    match = re.fullmatch(r"qwen\S*…\S*_m\.gguf (.*)   2% 30\.0 MB/1\.6 GB 30\.0 MB/s · 0:00:53 left", line)
+    assert match is not None, line
+    assert len(match[1]) >= 12
+
+
+def test_only_the_length_was_checked_is_said() -> None:
+    stream = io.StringIO()
+    with LineReporter(stream) as report:
+        report.start("toy.gguf", 10)
+        report.advance(10)
+        report.finish(hashed=False)
+    assert stream.getvalue().splitlines()[-1] == "toy.gguf  complete, its length checked"
+
+
+def test_going_on_from_the_same_byte_is_said_once() -> None:
+    stream = io.StringIO()
+    with LineReporter(stream) as report:
+        for kept in (500, 500, 400):
+            report.start("toy.gguf", 1000)
+            report.keep(kept)
+    assert [line for line in stream.getvalue().splitlines() if "going on" in line] == [
+        "toy.gguf  going on from 500 bytes",
+        "toy.gguf  going on from 400 bytes",
+    ]
 
 
 def test_what_is_said_at_the_end_stands_below_the_bars(

@@ -55,7 +55,7 @@ class Recorder:
     def advance(self, n_bytes: int) -> None:
         self.arrived.append(n_bytes)
 
-    def finish(self) -> None:
+    def finish(self, *, hashed: bool = True) -> None:
         self.finished += 1
 
     def notice(self, text: str) -> None:

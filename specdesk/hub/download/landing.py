@@ -43,7 +43,7 @@ def land(file: ModelFile, path: Path, source: FileSource, report: Reporter, stop
         else:
             part_of(path).replace(path)
             version_of_part(path).unlink(missing_ok=True)
-            report.finish()
+            report.finish(hashed=file.sha256 is not None)
             return
 
 

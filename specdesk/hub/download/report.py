@@ -44,8 +44,8 @@ class Reporter(Protocol):
     def advance(self, n_bytes: int) -> None:
         """That many more bytes of the file have arrived."""
 
-    def finish(self) -> None:
-        """The file has been checked and has its name."""
+    def finish(self, *, hashed: bool = True) -> None:
+        """The file has been checked and has its name; not `hashed` where only its length could be."""
 
     def notice(self, text: str) -> None:
         """One line the user should see, such as why another source is tried."""

@@ -81,7 +81,7 @@ class FetchTally:
             self._heard_s = self._clock()
             self._rate.add(n_bytes, self._heard_s)
 
-    def finish(self) -> None:
+    def finish(self, *, hashed: bool = True) -> None:  # noqa: ARG002 — for those that say it
         """A file is complete."""
         with self._lock:
             self._files[self._file] = replace(self._files[self._file], checked=True)
