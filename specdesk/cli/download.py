@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from specdesk.errors import UsageError
+from specdesk.errors import NetworkError, UsageError
 
 
 def download(
@@ -57,9 +57,12 @@ def download(
         _print_pairs()
         return
     from specdesk.cli.download_output import output
+    from specdesk.hub.endpoint import environment_problem
     from specdesk.hub.reference import is_reference, likely_reference
 
     if what is not None and is_reference(what):
+        if problem := environment_problem():
+            raise NetworkError(problem, "correct or unset it")
         from specdesk.cli.download_reference import download_reference
 
         with output(quiet=quiet, as_json=as_json) as out:

@@ -28,7 +28,7 @@ class Output:
         return self.report if isinstance(self.report, JsonReporter) else None
 
     def end(self, files: Mapping[str, Path], run_it: str, also: str = "") -> None:
-        """Where the files are, by what they are; and the line to type next, with what `also` can be done, for people."""
+        """Where the files are, by what they are; and the line to type next; people are told what `also` can be done."""
         if self.as_json is not None:
             self.as_json.tell("done", files={role: str(path) for role, path in files.items()}, run=run_it)
             return

@@ -11,8 +11,9 @@ from specdesk.cli.console import say
 from specdesk.cli.download_output import Output
 from specdesk.errors import UsageError
 from specdesk.hub.download.fetch_reference import State, compare_all, fetch_reference, list_models, look_up
-from specdesk.hub.reference import HubReference, Reference, parse_reference
+from specdesk.hub.reference import HubReference, parse_reference
 from specdesk.hub.sources.access import endpoint
+from specdesk.hub.sources.published import Published
 from specdesk.hub.stopping import Never
 
 
@@ -20,11 +21,11 @@ def download_reference(text: str, out: Output, *, check: bool, update: bool) -> 
     """Fetch it, or list what there is, or say whether it is the newest. Raises: as what it calls."""
     reference = parse_reference(text, endpoint())
     if isinstance(reference, HubReference) and not reference.path:
-        if check or update:
+        if update:
             raise UsageError(f"{reference} names no file", f"specdesk download {reference} lists those there are")
-        _list(reference, out)
+        (_check_all if check else _list)(reference, out)
     elif check:
-        _check(reference, out)
+        _check(look_up(reference, out.report.notice, Never()), str(reference), out)
     else:
         path = fetch_reference(reference, out.report, update=update)
         shown = shlex.quote(str(path))
@@ -37,27 +38,53 @@ def _list(reference: HubReference, out: Output) -> None:
     states = [compare_all(model, Never(), hashing=False) for model in models]
     if out.as_json is not None:
         rows = [
-            {"reference": model.name, "size_bytes": model.size_bytes, "n_files": len(model.files), "state": state}
+            {
+                "reference": model.name,
+                "size_bytes": model.size_bytes,
+                "n_files": len(model.files),
+                "n_here": model.n_here,
+                "state": state,
+            }
             for model, state in zip(models, states, strict=True)
         ]
         out.as_json.tell("list", models=rows, licence=models[0].licence)
         return
     for model, state in zip(models, states, strict=True):
-        here = {State.ABSENT: "", State.OTHER: state.value, State.DAMAGED: state.value}.get(state, "here")
+        here = {State.ABSENT: _part_of_it(model), State.OTHER: state, State.DAMAGED: state}.get(state, "here")
         parts = f"{len(model.files)} files" if len(model.files) > 1 else ""
         typer.echo(f"{decimal(model.size_bytes):>9}  {parts:9}  {here:16}  {model.name}")
     if not out.quiet:
-        say(f"licence: {models[0].licence or 'not stated'}; fetch one with: specdesk download {models[0].name}")
+        absent = [model.name for model, state in zip(models, states, strict=True) if state is State.ABSENT]
+        fetch = f"; fetch one with: specdesk download {absent[0]}" if absent else ""
+        say(f"licence: {models[0].licence or 'not stated'}{fetch}")
 
 
-def _check(reference: Reference, out: Output) -> None:
-    model = look_up(reference, out.report.notice, Never())
+def _check_all(reference: HubReference, out: Output) -> None:
+    """Each model of the repository of which something is here."""
+    models = [model for model in list_models(reference, out.report.notice, Never()) if model.n_here]
+    for model in models:
+        _check(model, model.name, out)
+    if not models and out.as_json is None and not out.quiet:
+        say(f"nothing of {reference} is here; specdesk download {reference} lists what there is")
+
+
+def _check(model: Published, reference: str, out: Output) -> None:
     state, path = compare_all(model, Never()), model.files[0].path
     if out.as_json is not None:
-        out.as_json.tell("check", reference=str(reference), state=state, file=str(path))
+        out.as_json.tell("check", reference=reference, state=state, file=str(path))
         return
-    typer.echo(f"{state.value}  {path}")
-    if state is State.DAMAGED and not out.quiet:
+    part = _part_of_it(model) if state is State.ABSENT else ""
+    typer.echo(f"{part or state}  {path}")
+    if out.quiet:
+        return
+    if part:
+        say(f"specdesk download {reference} fetches the others")
+    if state is State.DAMAGED:
         say(f"it is not what was downloaded; specdesk download {reference} --update fetches it again")
-    if state is State.OTHER and not out.quiet:
+    if state is State.OTHER:
         say(f"what is here stays as it is; specdesk download {reference} --update replaces it")
+
+
+def _part_of_it(model: Published) -> str:
+    """How many files of a model are here of which one is missing; empty where none is."""
+    return f"{model.n_here} of {len(model.files)} here" if model.n_here else ""

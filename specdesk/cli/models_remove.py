@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def remove(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME|FILE|FOLDER", callback=is_text, help="A pair, a model by any of its names, or what was added."),
+        typer.Argument(
+            metavar="NAME|FILE|FOLDER", callback=is_text, help="A pair, a model by any of its names, or what was added."
+        ),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     shared: Annotated[

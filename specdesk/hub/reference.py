@@ -128,7 +128,10 @@ def _at_url(text: str, endpoint: str) -> Reference:
     except ValueError as error:
         raise UsageError(f"that is no address: {error}", _HINT) from error
     del port  # only asked for, since that is what checks it
-    hub = urlsplit(endpoint)
+    try:
+        hub = urlsplit(endpoint)
+    except ValueError:  # which is said to who asks it
+        hub = urlsplit("")
     base = hub.path.rstrip("/")
     if parts.netloc.lower() == hub.netloc.lower() and parts.path.startswith(f"{base}/"):
         page = unquote(parts.path[len(base) :])

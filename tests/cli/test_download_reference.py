@@ -59,10 +59,10 @@ def test_a_file_is_fetched_and_the_line_to_type_is_said(env: dict[str, str]) -> 
     assert lines[1] == "licence: mit"
     assert lines[2].startswith(f"destination: {folder()}, ")
     assert lines[2].endswith(" free")
+    draft = f"or as the draft of a larger one: specdesk run --target LARGER --draft {path} PROMPT"
     assert lines[-2:] == [
         "toy.gguf  checked",
-        f"specdesk: run it with: specdesk run --target {path} PROMPT; "
-        f"or as the draft of a larger one: specdesk run --target LARGER --draft {path} PROMPT",
+        f"specdesk: run it with: specdesk run --target {path} PROMPT; {draft}",
     ]
     assert path.read_bytes() == GGUF
 
@@ -74,7 +74,9 @@ def test_a_repository_is_listed_with_what_to_type(env: dict[str, str]) -> None:
         ["1.0", "MB", "here", TOY],
         ["1.0", "MB", "2", "files", "hf:owner/toy/big-00001-of-00002.gguf"],
     ]
-    assert done.stderr == f"specdesk: licence: mit; fetch one with: specdesk download {TOY}\n"
+    assert done.stderr == (
+        "specdesk: licence: mit; fetch one with: specdesk download hf:owner/toy/big-00001-of-00002.gguf\n"
+    )
 
 
 def test_an_update_is_said_and_made_on_request(hub: HubServer, env: dict[str, str]) -> None:
@@ -109,17 +111,92 @@ def test_damage_is_said_and_repaired_on_request(env: dict[str, str]) -> None:
     assert path.read_bytes() == GGUF
 
 
+def test_every_file_of_a_repository_that_is_here_is_checked(hub: HubServer, env: dict[str, str]) -> None:
+    done = download("hf:owner/toy", "--check", env=env)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (
+        done.stderr == "specdesk: nothing of hf:owner/toy is here; specdesk download hf:owner/toy lists what there is\n"
+    )
+    download(TOY, env=env)
+    big = "hf:owner/toy/big-00001-of-00002.gguf"
+    download(big, env=env)
+    path = folder() / "owner" / "toy"
+    hub.files["owner/toy/toy.gguf"] = GGUF[:-1]
+    done = download("hf:owner/toy", "--check", env=env)
+    assert done.stdout.splitlines() == [
+        f"update available  {path / 'toy.gguf'}",
+        f"up to date  {path / 'big-00001-of-00002.gguf'}",
+    ]
+    assert f"specdesk download {TOY} --update replaces it" in done.stderr
+    (path / "big-00002-of-00002.gguf").unlink()
+    done = download("hf:owner/toy", "--check", env=env)
+    assert done.stdout.splitlines()[1] == f"1 of 2 here  {path / 'big-00001-of-00002.gguf'}"
+    assert f"specdesk download {big} fetches the others" in done.stderr
+    states = [json.loads(line) for line in download("hf:owner/toy", "--check", "--json", env=env).stdout.splitlines()]
+    assert [(one["event"], one["reference"], one["state"]) for one in states] == [
+        ("check", TOY, "update available"),
+        ("check", big, "not here"),
+    ]
+
+
+def test_the_listing_offers_what_is_not_here_and_counts_parts(env: dict[str, str]) -> None:
+    big = "hf:owner/toy/big-00001-of-00002.gguf"
+    assert download("hf:owner/toy", env=env).stderr.endswith(f"fetch one with: specdesk download {TOY}\n")
+    download(big, env=env)
+    (folder() / "owner" / "toy" / "big-00002-of-00002.gguf").unlink()
+    assert "1 of 2 here" in download("hf:owner/toy", env=env).stdout
+    assert download("hf:owner/toy", env=env).stderr.endswith(f"fetch one with: specdesk download {TOY}\n")
+    download(TOY, env=env)
+    assert download("hf:owner/toy", env=env).stderr.endswith(f"fetch one with: specdesk download {big}\n")
+    download(big, env=env)
+    assert download("hf:owner/toy", env=env).stderr == "specdesk: licence: mit\n"
+
+
+@pytest.mark.parametrize("address", ["foo", "http://[::1", "ftp://hub.example", "http://u:secret@[::1"])
+@pytest.mark.parametrize("what", [TOY, "hf:owner/toy", "http://127.0.0.1:9/owner/toy/toy.gguf", "default"])
+def test_an_endpoint_that_is_no_address_is_said(address: str, what: str, env: dict[str, str]) -> None:
+    done = download(what, env=env | {"HF_ENDPOINT": address})
+    said = f"HF_ENDPOINT is no http(s) address: {address.replace('u:secret@', '')!r} (correct or unset it)"
+    assert (done.returncode, done.stderr) == (4, f"specdesk: {said}\n")
+
+
+def test_an_endpoint_that_is_no_address_is_no_matter_for_what_is_here(env: dict[str, str]) -> None:
+    assert specdesk("models", env=env | {"HF_ENDPOINT": "http://[::1"}).returncode == 0
+
+
+def test_a_folder_that_cannot_be_made_is_said(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    place = tmp_path / "file" / "x"
+    done = download(TOY, env=env | {"SPECDESK_HOME": str(place)})
+    assert done.returncode == 5
+    said = f"{place / 'models'} cannot be made: Not a directory"
+    assert done.stderr.splitlines()[-1] == f"specdesk: {said} (set SPECDESK_HOME to a folder that can be written)"
+
+
+def test_downloads_that_bring_nothing_leave_nothing(hub: HubServer, env: dict[str, str]) -> None:
+    hub.get_status = 403
+    hub.files["owner/toy/there.gguf"] = GGUF
+    assert download(TOY, env=env).returncode == 4
+    assert not folder().exists()
+    hub.get_status = None
+    download("hf:owner/toy/there.gguf", env=env)
+    hub.get_status = 403
+    assert download(TOY, env=env).returncode == 4
+    assert "toy.gguf.lock" not in str(sorted((folder() / "owner" / "toy").iterdir()))
+
+
 def test_json_for_scripts(hub: HubServer, env: dict[str, str]) -> None:
     listed = json.loads(download("hf:owner/toy", "--json", env=env).stdout)
     assert listed == {
         "event": "list",
         "licence": "mit",
         "models": [
-            {"reference": TOY, "size_bytes": SIZE, "n_files": 1, "state": "not here"},
+            {"reference": TOY, "size_bytes": SIZE, "n_files": 1, "n_here": 0, "state": "not here"},
             {
                 "reference": "hf:owner/toy/big-00001-of-00002.gguf",
                 "size_bytes": SIZE + 1000,
                 "n_files": 2,
+                "n_here": 0,
                 "state": "not here",
             },
         ],
@@ -137,7 +214,7 @@ def test_json_for_scripts(hub: HubServer, env: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "args",
-    [("hf:owner/toy", "--check"), ("hf:owner/toy", "--update"), ("default", "--update"), ("hf:owner/toy/x.bin",)],
+    [("hf:owner/toy", "--update"), ("default", "--update"), ("hf:owner/toy/x.bin",)],
 )
 def test_what_makes_no_sense_is_a_usage_error(args: tuple[str, ...], hub: HubServer, env: dict[str, str]) -> None:
     done = download(*args, env=env)

@@ -74,7 +74,8 @@ def test_a_choice_that_is_none_is_told_with_those_there_are(option: str, command
 
 
 @pytest.mark.parametrize(
-    ("option", "wanted"), [("--max-tokens", "a whole number"), ("--temperature", "a number"), ("--seed", "a whole number")]
+    ("option", "wanted"),
+    [("--max-tokens", "a whole number"), ("--temperature", "a number"), ("--seed", "a whole number")],
 )
 def test_what_is_no_number_is_told_with_its_value(option: str, wanted: str) -> None:
     done = specdesk("run", option, "many", "hello")

@@ -177,7 +177,10 @@ def test_the_summary_counts_every_verdict() -> None:
             keep_origin(path, Origin(f"hf:o/r/{name}.gguf", sha256(path) if name != "d" else "0" * 64, None, None))
     said = lines(models("verify").stderr)
     counts = "2 ok, 1 damaged, 1 not known (nobody says what its sha256 should be)"
-    assert said == [f"specdesk: 4 files: {counts}", "specdesk: to repair d.gguf: specdesk download hf:o/r/d.gguf --update"]
+    assert said == [
+        f"specdesk: 4 files: {counts}",
+        "specdesk: to repair d.gguf: specdesk download hf:o/r/d.gguf --update",
+    ]
 
 
 def test_of_what_nothing_is_known(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from specdesk import paths
 from specdesk.errors import NetworkError, StorageError
 from specdesk.hub.artifacts import ModelFile
 from specdesk.hub.download.disk_room import refuse_without_room, room_for
+from specdesk.hub.download.folders import leaving_no_empty_folders, make_folder
 from specdesk.hub.download.landing import land
 from specdesk.hub.download.report import FetchPlan, Reporter
 from specdesk.hub.here import on_disk
@@ -56,6 +57,21 @@ def bring(
         with disk_errors(one.path):
             on_disk.refuse_what_is_no_file(one.path)
     destination = paths.models_dir()
+    with leaving_no_empty_folders([destination, *(one.path.parent for one in wanted)]):
+        _bring(wanted, destination, report, stop, name=name, memory_bytes=memory_bytes, licences=licences)
+
+
+def _bring(
+    wanted: Sequence[Wanted],
+    destination: Path,
+    report: Reporter,
+    stop: Stop,
+    *,
+    name: str,
+    memory_bytes: int | None,
+    licences: tuple[str, ...],
+) -> None:
+    make_folder(destination)
     with disk_errors(destination):
         room = room_for([(one.path, one.file) for one in wanted], destination)
     report.begin(
@@ -125,6 +141,9 @@ def _turn(path: Path, report: Reporter, stop: Stop) -> Iterator[None]:
     try:
         yield
     finally:
+        if not path.exists() and not part_bytes(path):
+            with contextlib.suppress(OSError):  # nothing has come, nothing is to be locked
+                lock_of(path).unlink(missing_ok=True)
         lock.release()
 
 

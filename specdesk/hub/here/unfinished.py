@@ -37,8 +37,8 @@ def unfinished_here() -> tuple[Unfinished, ...]:
 
 
 def named_unfinished(unfinished: Sequence[Unfinished], wanted: str) -> tuple[Unfinished, ...]:
-    """Those of one model that are meant: by the path of a file or of its part, also as seen from the models folder, or by
-    its name in any case.
+    """Those of one model that are meant: by the path of a file or of its part, also as seen from the models folder, or
+    by its name in any case.
 
     Raises UsageError where several are called so, with their paths.
     """

@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 
 from huggingface_hub import constants, get_token
 
+from specdesk.hub.endpoint import endpoint_problem
 from specdesk.hub.sources.http_body import host_of
+from specdesk.hub.sources.source import SourceUnreachableError
 
 _USUAL: Final = "https://huggingface.co"
 
@@ -16,6 +18,12 @@ _USUAL: Final = "https://huggingface.co"
 def endpoint() -> str:
     """Where the hub is: the address of HF_ENDPOINT, or the usual one."""
     return str(constants.ENDPOINT) or _USUAL
+
+
+def refuse_no_address(endpoint: str) -> None:
+    """Raises SourceUnreachableError for an endpoint that nobody could be asked at, with its value."""
+    if problem := endpoint_problem(endpoint):
+        raise SourceUnreachableError(problem)
 
 
 def endpoint_name(endpoint: str) -> str:

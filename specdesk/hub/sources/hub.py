@@ -12,7 +12,7 @@ from huggingface_hub.file_download import HfFileMetadata
 from specdesk.hub.artifacts import ModelFile
 from specdesk.hub.hashing import is_sha256
 from specdesk.hub.sources.access import endpoint as usual_endpoint
-from specdesk.hub.sources.access import endpoint_name, page_of, token, without_telemetry
+from specdesk.hub.sources.access import endpoint_name, page_of, refuse_no_address, token, without_telemetry
 from specdesk.hub.sources.asking import asked
 from specdesk.hub.sources.http_body import ANSWER_S, STALL_S, HttpBody, compare_size, host_of
 from specdesk.hub.sources.reconnecting import PAUSES_S, reconnecting
@@ -77,6 +77,7 @@ class HubSource:
         )
 
     def _once(self, file: ModelFile, body: HttpBody, start: int) -> Generator[bytes]:
+        refuse_no_address(self._endpoint)
         # Each time anew: where the bytes lie is told for a limited time only.
         try:
             url = hf_hub_url(self._repo, file.path, revision=self._revision, endpoint=self._endpoint)

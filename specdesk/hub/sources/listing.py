@@ -16,7 +16,7 @@ from specdesk.hub.hashing import is_sha256
 from specdesk.hub.reference import HubReference
 from specdesk.hub.safe_names import unsafe
 from specdesk.hub.sources.access import endpoint as usual_endpoint
-from specdesk.hub.sources.access import endpoint_name, page_of, token, without_telemetry
+from specdesk.hub.sources.access import endpoint_name, page_of, refuse_no_address, token, without_telemetry
 from specdesk.hub.sources.asking import asked, patiently
 from specdesk.hub.sources.http_body import ANSWER_S
 from specdesk.hub.sources.published import Commit, Published, PublishedFile
@@ -80,6 +80,7 @@ def look_into(
     """Asks the hub. Raises: SourceError, with what to do; Interrupted."""
     without_telemetry()
     endpoint = endpoint or usual_endpoint()
+    refuse_no_address(endpoint)
     with_token = token()
     host, page = endpoint_name(endpoint), page_of(endpoint, reference.repo)
     about = Asked(host, page, reference.repo, reference.revision or "main", "", with_token is not None)

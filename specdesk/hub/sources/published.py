@@ -46,3 +46,8 @@ class Published:
     def size_bytes(self) -> int:
         """All files together."""
         return sum(one.file.size_bytes for one in self.files)
+
+    @property
+    def n_here(self) -> int:
+        """How many of its files lie in their places, whatever they hold."""
+        return sum(one.path.is_file() for one in self.files)

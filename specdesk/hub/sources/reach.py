@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from specdesk.hub.artifacts import Artifact
+from specdesk.hub.endpoint import environment_problem
 from specdesk.hub.sources.offline import is_offline
 
 _PATIENCE_S: Final = 5.0
@@ -26,6 +27,8 @@ def reach_hub(artifact: Artifact) -> Reach:
 
     Takes up to twice 5 seconds where nothing answers. Nothing is written.
     """
+    if unusable := environment_problem():
+        return Reach("the hub", unusable)
     # Loaded here, so that whoever only wants the record waits for no network library.
     from specdesk.hub.sources.hub import HubSource
     from specdesk.hub.sources.source import SourceError
