@@ -14,7 +14,6 @@ import typer
 from specdesk.cli.checks import is_text
 from specdesk.cli.console import print_text, say, stderr_console
 from specdesk.errors import ModelError, UsageError
-from specdesk.tokenview import visible
 
 if TYPE_CHECKING:
     from specdesk.hub.here.checking import Checked
