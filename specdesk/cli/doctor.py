@@ -28,7 +28,7 @@ def doctor(
     Works without llama.cpp, and where it crashes while it is loaded. Nothing is changed; of the hub the first bytes of
     a file are asked for.
 
-    Exit codes: 0 models can be run, whatever could be better; 3 there is no llama.cpp that can be used; 2 usage;
+    Exit codes: 0 models can be run, whatever could be better; 2 usage; 3 there is no llama.cpp that can be used;
     5 storage.
     """
     # Loaded here, so that `specdesk --help` waits for none of it.

@@ -15,7 +15,7 @@ from rich.text import Text
 from specdesk.cli.console import report_console
 from specdesk.doctor.facts import Facts
 from specdesk.doctor.judge import findings
-from specdesk.doctor.recommend import Recommendation, recommend, room
+from specdesk.doctor.recommend import Recommendation, licence_note, recommend, room
 from specdesk.tokenview import visible
 
 _LABEL: Final = 10
@@ -86,7 +86,9 @@ def _lines(facts: Facts) -> Iterator[tuple[str, str]]:
 def _advice(advised: Recommendation) -> str:
     if advised.pair is None:
         return f"Recommended: none. {advised.why}"
-    return f"Recommended: {advised.pair.name} ({advised.why})\n  specdesk run --pair {advised.pair.name} PROMPT"
+    licence = licence_note(advised.pair)
+    why = f"{advised.why}; {licence}" if licence else advised.why
+    return f"Recommended: {advised.pair.name} ({why})\n  specdesk run --pair {advised.pair.name} PROMPT"
 
 
 def _print(line: str) -> None:

@@ -37,6 +37,10 @@ class PairFacts:
     """Of a GPU's memory, with all layers there."""
     cache_bytes: int
     """What of that are the caches."""
+    licence: str
+    """Of target and draft, where they differ both."""
+    elsewhere: bool
+    """Whether what is missing of it has another source than the hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Hub:
     name: str
     problem: str
     """Why nothing can be had from there now; empty where something can."""
+    closed: bool = False
+    """Whether other sources are not asked in its place either."""
 
 
 @dataclass(frozen=True, slots=True)

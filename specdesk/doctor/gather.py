@@ -18,6 +18,7 @@ from specdesk.errors import EngineDiedError, EngineMissingError
 from specdesk.hub.artifacts import Pair
 from specdesk.hub.here.fit import free_memory
 from specdesk.hub.here.inventory import pair_state
+from specdesk.hub.here.on_disk import missing_files
 from specdesk.hub.manifest import DEFAULT_ALIAS, Manifest
 from specdesk.hub.sources.reach import reach_hub
 from specdesk.system_memory import system_memory
@@ -53,7 +54,7 @@ def gather(manifest: Manifest, n_ctx: int) -> Facts:
         models_dir=str(folder),
         models_problem=_problem(next(place for place in (folder, *folder.parents) if os.path.lexists(place))),
         disk_free_bytes=shutil.disk_usage(there).free,
-        hub=Hub(reach.hub, reach.problem),
+        hub=Hub(reach.hub, reach.problem, reach.closed),
         n_ctx=n_ctx,
         pairs=tuple(_pair(pair, n_ctx) for pair in manifest.pairs),
     )
@@ -92,4 +93,6 @@ def _pair(pair: Pair, n_ctx: int) -> PairFacts:
         needed,
         sum(artifact.memory.gpu_bytes(n_ctx) for artifact in pair.artifacts),
         needed - pair.memory_bytes(0),
+        " + ".join(dict.fromkeys(artifact.licence for artifact in pair.artifacts)),
+        all(artifact.wheels is not None for artifact in pair.artifacts if missing_files(artifact)),
     )

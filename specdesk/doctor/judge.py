@@ -10,7 +10,7 @@ from typing import Final
 from rich.filesize import decimal
 
 from specdesk.doctor.facts import Facts
-from specdesk.doctor.recommend import recommend
+from specdesk.doctor.recommend import can_be_had, recommend
 from specdesk.engine.client import BUILD_OPTIONS, Gpu, Maker
 from specdesk.hub.here.inventory import Presence
 from specdesk.paths import ROOM_HINT
@@ -121,8 +121,14 @@ def _of_disk(facts: Facts) -> Iterator[Finding]:
 def _of_hub(facts: Facts) -> Iterator[Finding]:
     if facts.hub.problem:
         here = any(pair.presence is Presence.HERE for pair in facts.pairs)
+        others = [pair.name for pair in facts.pairs if pair.presence is not Presence.HERE and can_be_had(facts, pair)]
+        do = "models that are here run without it"
+        if others:
+            do += f", and {' and '.join(others)} can be had from the Python package registry, which was not asked"
+        elif facts.hub.closed:
+            do += ", and other sources are not asked either as long as the environment says so"
         yield Finding(
             Weight.NOTE if here else Weight.ADVICE,
             f"nothing can be downloaded from {facts.hub.name}: {facts.hub.problem}",
-            "models that are here run without it, and the default pair comes from the Python package registry too",
+            do,
         )

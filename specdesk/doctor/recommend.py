@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,8 @@ _MOST_BYTES: Final = 10**10
 """The largest target worth recommending for a processor: each token reads all of it. A core of the machine that was
 measured reads 18 GB a second, other machines less, and four cores often all that memory gives: some 5 tokens/s."""
 _SMALL_CTX: Final = 1024
+_FREE: Final = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause")
+"""Licences that nobody has to read before using a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,19 @@ def room(facts: Facts) -> Room:
 def recommend(facts: Facts) -> Recommendation:
     """The largest target that fits with room to spare and is not too slow to read along with; the first of equals.
 
-    Where nothing can be downloaded, one that is here, if one fits.
+    Only what is here or can be had. Where the hub has nothing, one that is here, if one fits.
     """
     space = room(facts)
-    fitting = [pair for pair in facts.pairs if space.fit(pair) is Fit.FITS]
+    within_reach = [pair for pair in facts.pairs if can_be_had(facts, pair)]
+    if not within_reach:
+        return Recommendation(
+            None, f"no pair is here, and none can be had: {facts.models_problem or facts.hub.problem}"
+        )
+    fitting = [pair for pair in within_reach if space.fit(pair) is Fit.FITS]
     if facts.hub.problem:
         fitting = [pair for pair in fitting if pair.presence is Presence.HERE] or fitting
     if not fitting:
-        return _least(facts, space)
+        return _least(facts, space, within_reach)
     limit = min(facts.n_threads * _BYTES_PER_CORE, _MOST_BYTES)
     quick = [pair for pair in fitting if space.on_gpu or pair.target_bytes <= limit]
     best = max(quick, key=_target) if quick else min(fitting, key=_target)
@@ -73,9 +81,23 @@ def recommend(facts: Facts) -> Recommendation:
     return Recommendation(best, why)
 
 
-def _least(facts: Facts, space: Room) -> Recommendation:
+def can_be_had(facts: Facts, pair: PairFacts) -> bool:
+    """Whether it is here, or what is missing of it has a source that may be asked."""
+    if pair.presence is Presence.HERE:
+        return True
+    source = not facts.hub.problem or (pair.elsewhere and not facts.hub.closed)
+    return source and not facts.models_problem
+
+
+def licence_note(pair: PairFacts) -> str:
+    """Its licence, where that is not one that lets everybody use it for anything; else empty."""
+    unfree = [licence for licence in pair.licence.split(" + ") if licence not in _FREE]
+    return f"its licence: {' + '.join(unfree)}" if unfree else ""
+
+
+def _least(facts: Facts, space: Room, within_reach: Sequence[PairFacts]) -> Recommendation:
     """Where nothing fits with room to spare."""
-    least = min(facts.pairs, key=space.needed_bytes)
+    least = min(within_reach, key=space.needed_bytes)
     needed = space.needed_bytes(least)
     free = f"{decimal(space.free_bytes)} are free in {space.where}"
     needs = f"{least.name} takes {decimal(needed)}, and {free}"

@@ -53,8 +53,25 @@ def test_the_json_object() -> None:
 def test_every_key_is_told_of() -> None:
     told = Path("docs/doctor.md").read_text(encoding="utf-8").partition("## The object of --json")[2]
     found = record()
-    for key in (*found, *found["engine"]["build"], *found["room"], *found["recommended"], *found["findings"][0]):
+    told_of = ("room", "recommended", "hub", "engine")
+    keys = [*found, *found["engine"]["build"], *found["pairs"][0], *found["findings"][0]]
+    for key in (*keys, *(key for name in told_of for key in found[name])):
         assert f"`{key}`" in told, key
+
+
+@pytest.mark.parametrize(
+    ("variables", "pair", "said"),
+    [
+        ({"HF_HUB_OFFLINE": "1"}, None, "no pair is here, and none can be had: HF_HUB_OFFLINE is set"),
+        ({"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "foo"}, None, "HF_ENDPOINT is no http(s) address: 'foo'"),
+        ({"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}, "qwen2.5-coder-1.5b", "free in"),
+    ],
+    ids=["offline", "no endpoint", "unreachable"],
+)
+def test_only_what_can_be_had_is_recommended(variables: dict[str, str], pair: str | None, said: str) -> None:
+    found = record(env=variables)["recommended"]
+    assert found["pair"] == pair
+    assert said in found["why"]
 
 
 @pytest.mark.parametrize("place", ["dangling", "a file"])

@@ -16,9 +16,8 @@ INSTALL = "CMAKE_ARGS={options} python -m pip install llama-cpp-python"
 def pair(name: str, target_gb: float, presence: Presence = Presence.ABSENT, cache_gb: float = 0.4) -> PairFacts:
     """With a draft of 0.5 GB."""
     target, cache = int(target_gb * GB), int(cache_gb * GB)
-    return PairFacts(
-        name, "", presence, target + GB // 2, target, target + GB // 2 + cache, target + GB // 2 + cache, cache
-    )
+    needed = target + GB // 2 + cache
+    return PairFacts(name, "", presence, target + GB // 2, target, needed, needed, cache, "MIT", elsewhere=False)
 
 
 SMALL, MIDDLE, LARGE = pair("small", 1.1), pair("middle", 4.7), pair("large", 19.0)

@@ -8,7 +8,7 @@ import pytest
 
 from specdesk.doctor.facts import Facts, Hub
 from specdesk.doctor.judge import Finding, Weight, findings
-from specdesk.doctor.recommend import recommend, room
+from specdesk.doctor.recommend import licence_note, recommend, room
 from specdesk.engine.client import DeviceKind, Gpu, Maker
 from specdesk.hub.here.inventory import Presence
 from tests.doctor.machines import GB, LAPTOP, LARGE, MIDDLE, NO_ENGINE, NVIDIA, SMALL, device, engine, machine
@@ -155,7 +155,20 @@ class TestRecommendation:
         here = replace(SMALL, presence=Presence.HERE)
         assert advised(machine(pairs=(here, MIDDLE))) == "middle"
         assert advised(machine(pairs=(here, MIDDLE), hub=Hub("hub", "down"))) == "small"
-        assert advised(machine(hub=Hub("hub", "down"))) == "middle", "for when it is up again"
+        assert advised(machine(hub=Hub("hub", "down"))) is None
+        elsewhere = replace(SMALL, elsewhere=True)
+        assert advised(machine(pairs=(elsewhere, MIDDLE), hub=Hub("hub", "down"))) == "small"
+        assert advised(machine(pairs=(elsewhere, MIDDLE), hub=Hub("hub", "down", closed=True))) is None
+        why = recommend(machine(hub=Hub("hub", "hub is down"))).why
+        assert why == "no pair is here, and none can be had: hub is down"
+        assert advised(machine(models_problem="models is no folder")) is None
+        assert advised(machine(pairs=(here, MIDDLE), models_problem="models is no folder")) == "small"
+
+    def test_a_licence_that_is_not_free_is_named(self) -> None:
+        assert licence_note(SMALL) == ""
+        assert licence_note(replace(SMALL, licence="MIT + Llama 3.1 Community License")) == (
+            "its licence: Llama 3.1 Community License"
+        )
 
     def test_where_all_would_be_slow_the_smallest(self) -> None:
         slow = recommend(machine(n_threads=1, memory_free_bytes=100 * GB, pairs=(LARGE, MIDDLE)))

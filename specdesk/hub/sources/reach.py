@@ -20,6 +20,8 @@ class Reach:
     """The host that was asked."""
     problem: str
     """Why nothing can be had, as a sentence; empty where something can."""
+    closed: bool = False
+    """Whether the environment keeps other sources from being asked in its place, too."""
 
 
 def reach_hub(artifact: Artifact) -> Reach:
@@ -28,14 +30,14 @@ def reach_hub(artifact: Artifact) -> Reach:
     Takes up to twice 5 seconds where nothing answers. Nothing is written.
     """
     if unusable := environment_problem():
-        return Reach("the hub", unusable)
+        return Reach("the hub", unusable, closed=True)
     # Loaded here, so that whoever only wants the record waits for no network library.
     from specdesk.hub.sources.hub import HubSource
     from specdesk.hub.sources.source import SourceError
 
     source = HubSource(artifact, answer_s=_PATIENCE_S, stall_s=_PATIENCE_S)
     if is_offline():
-        return Reach(source.name, "HF_HUB_OFFLINE is set")
+        return Reach(source.name, "HF_HUB_OFFLINE is set", closed=True)
     body = source.chunks(artifact.files[0], 0)
     try:
         next(body, b"")
