@@ -9,10 +9,8 @@ from dataclasses import asdict
 from typing import Final
 
 from rich.filesize import decimal
-from rich.table import Table
-from rich.text import Text
 
-from specdesk.cli.console import report_console
+from specdesk.cli.tables import print_line, print_table
 from specdesk.doctor.facts import Facts
 from specdesk.doctor.judge import findings
 from specdesk.doctor.recommend import Recommendation, licence_note, recommend, room
@@ -25,21 +23,23 @@ _LABEL: Final = 10
 def print_report(facts: Facts) -> None:
     """What there is, which pairs fit, what to run and what to do."""
     for label, text in _lines(facts):
-        _print(f"{label:<{_LABEL}} {text}")
+        print_line(f"{label:<{_LABEL}} {text}", hang=_LABEL + 1)
     space = room(facts)
     where = f"{decimal(space.free_bytes)} free in {space.where}"
-    _print(f"\nPairs, with a context of {facts.n_ctx:,} tokens, into {where}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("name", "needs", "fit", "disk"):
-        table.add_column(name, no_wrap=True)
-    for pair in facts.pairs:
-        kept = f"{pair.presence}, {decimal(pair.size_bytes)}"
-        table.add_row(Text(pair.name), decimal(space.needed_bytes(pair)), space.fit(pair), kept)
-    report_console().print(table)
-    _print(f"\n{_advice(recommend(facts))}")
+    print_line("")
+    print_line(f"Pairs, with a context of {facts.n_ctx:,} tokens, into {where}")
+    rows = [
+        (pair.name, decimal(space.needed_bytes(pair)), space.fit(pair), f"{pair.presence}, {decimal(pair.size_bytes)}")
+        for pair in facts.pairs
+    ]
+    print_table(("name", "needs", "fit", "disk"), rows, indent="")
+    print_line("")
+    _print(_advice(recommend(facts)))
     for finding in findings(facts):
-        _print(f"\n{finding.weight}: {finding.text}")
+        print_line("")
+        print_line(f"{finding.weight}: {finding.text}", hang=2)
         if finding.do:
+            # As it is: a command that was folded could not be copied.
             _print(f"  {finding.do}")
 
 

@@ -90,13 +90,18 @@ def _print_pairs() -> None:
     """A line for each pair: name, download, memory, whether it is here, what it is good for."""
     from rich.filesize import decimal
 
+    from specdesk.cli.tables import print_table, terminal_width
     from specdesk.hub.here.on_disk import has_pair
     from specdesk.hub.manifest import load_manifest
     from specdesk.settings import DEFAULT_N_CTX
 
-    manifest = load_manifest()
+    manifest, rows = load_manifest(), []
     for pair in manifest.pairs:
         default = " (default)" if pair.name == manifest.default else ""
         size, memory = decimal(pair.size_bytes), decimal(pair.memory_bytes(DEFAULT_N_CTX))
         state = "here, " if has_pair(pair) else "to fetch,"
-        typer.echo(f"{pair.name:20} {size:>8} {state:9} {memory:>8} of memory  {pair.summary}{default}")
+        if terminal_width() is None:
+            typer.echo(f"{pair.name:20} {size:>8} {state:9} {memory:>8} of memory  {pair.summary}{default}")
+        rows.append((pair.name, size, state.strip(" ,"), memory, f"{pair.summary}{default}"))
+    if terminal_width() is not None:
+        print_table(("name", "size", "", "memory", "good for"), rows, indent="")

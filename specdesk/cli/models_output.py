@@ -2,56 +2,50 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from rich.console import Console
 from rich.filesize import decimal
-from rich.table import Table
-from rich.text import Text
 
 from specdesk import paths
-from specdesk.cli.console import print_text
+from specdesk.cli.tables import print_line, print_table
 from specdesk.hub.artifacts import Artifact, Pair
 from specdesk.hub.here.inventory import PairState, Presence, Recommended, pair_state, quantization_of
 from specdesk.hub.here.local_models import LocalModel
 from specdesk.hub.here.unfinished import Unfinished
 from specdesk.settings import DEFAULT_N_CTX
-from specdesk.tokenview import visible
-
-_WIDE: Final = 10_000
-"""Columns a table may take: a terminal wraps its lines, and whoever reads a pipe wants them whole."""
 
 
 def print_shelf(recommended: Recommended, models: Sequence[LocalModel], unfinished: Sequence[Unfinished]) -> None:
     """A table of the pairs, one of the files of each place, why some cannot be loaded, and what has come in part."""
     manifest = recommended.manifest
-    _print("Recommended pairs")
-    _print_table(
+    print_line("Recommended pairs")
+    print_table(
         ("state", "name", "size", "formats", "licence"),
         [_pair_row(pair_state(pair), default=pair.name == manifest.default) for pair in manifest.pairs],
+        spare=("formats", "licence"),
     )
     usable = [model for model in models if not model.problem]
     for place in dict.fromkeys([None, *(model.added for model in usable)]):
         lying = [model for model in usable if model.added == place]
         folder = paths.models_dir() if place is None else place
-        _print(f"\nIn the models folder, {folder}" if place is None else f"\nAdded, {folder}")
+        print_line(f"\nIn the models folder, {folder}" if place is None else f"\nAdded, {folder}")
         columns = ("name", "size", "format", "licence", "pairs", "file")
-        _print_table(columns, [_model_row(model, folder, recommended) for model in lying])
+        rows = [_model_row(model, folder, recommended) for model in lying]
+        print_table(columns, rows, spare=("pairs", "licence", "format"))
         if not lying:
-            _print("  no models that can be loaded")
+            print_line("  no models that can be loaded")
     if broken := [model for model in models if model.problem]:
-        _print("\nCannot be loaded")
+        print_line("\nCannot be loaded")
         for model in broken:
-            _print(f"  {_known_as(model)} ({decimal(model.size_bytes)}): {model.problem}")
+            print_line(f"  {_known_as(model)} ({decimal(model.size_bytes)}): {model.problem}", hang=4)
     if unfinished:
-        _print("\nUnfinished downloads: the same one goes on, specdesk models remove FILE takes it away")
-        rows = [(str(one.path), decimal(one.here_bytes), _pairs(one.path, recommended)) for one in unfinished]
-        _print_table(("file", "here", "pairs"), rows)
+        print_line("\nUnfinished downloads: the same one goes on, specdesk models remove FILE takes it away")
+        parts = [(str(one.path), decimal(one.here_bytes), _pairs(one.path, recommended)) for one in unfinished]
+        print_table(("file", "here", "pairs"), parts, spare=("pairs",))
 
 
 def print_shelf_json(recommended: Recommended, models: Sequence[LocalModel], unfinished: Sequence[Unfinished]) -> None:
@@ -148,20 +142,3 @@ def _unfinished_record(one: Unfinished, recommended: Recommended) -> dict[str, A
 
 def _licences(pair: Pair) -> str:
     return " + ".join(dict.fromkeys(artifact.licence for artifact in pair.artifacts))
-
-
-def _print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in header:
-        table.add_column(name, no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(visible(cell.replace("\n", " ").replace("\t", " "))) for cell in row))
-    if table.row_count:
-        drawn = io.StringIO()
-        Console(file=drawn, width=_WIDE, color_system=None).print(table)
-        for line in drawn.getvalue().splitlines():
-            _print(f"  {line.rstrip()}")
-
-
-def _print(line: str) -> None:
-    print_text(f"{line}\n")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from specdesk.cli.checks import is_text
-from specdesk.cli.console import print_text, say, stderr_console
+from specdesk.cli.console import say, stderr_console
+from specdesk.cli.tables import print_line
 from specdesk.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _with_bar(path: Path, expected: Expected | None) -> Checked:
 
 def _print(one: Checked) -> None:
     what = f": {one.reason}" if one.reason else ""
-    print_text(f"{one.verdict:9}  {one.path}{what}\n")
+    print_line(f"{one.verdict:9}  {one.path}{what}", hang=11)
     sys.stdout.flush()
 
 
