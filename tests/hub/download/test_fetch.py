@@ -333,3 +333,23 @@ def test_what_stands_in_the_way_is_named(name: str) -> None:
     beside.mkdir(parents=True)
     with pytest.raises(StorageError, match=f"{beside}: Is a directory"):
         fetch(artifact, Recorder(), sources_of=lambda _artifact: (GivenSource([CONTENT]),))
+
+
+def test_who_waits_goes_on_where_the_first_one_took_its_empty_folder_away(home: Path) -> None:
+    artifact, source = artifact_of(), GivenSource(GOOD)
+    place = on_disk.file_path(artifact, artifact.files[0])
+    place.parent.mkdir(parents=True)
+    lock = FileLock(place.with_name(".toy.gguf.lock"))
+    lock.acquire()
+
+    class Failing(Recorder):
+        """Plays the first one, which fails as soon as the second has said that it waits."""
+
+        def notice(self, text: str) -> None:
+            if "waiting" in text:
+                Path(lock.lock_file).unlink()
+                lock.release()
+                place.parent.rmdir()
+
+    fetch(artifact, Failing(), sources_of=only(source))
+    assert models_in(home) == ["toy.gguf"]
