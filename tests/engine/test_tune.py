@@ -16,6 +16,7 @@ import pytest
 
 from specdesk.core.costs import PassCosts
 from specdesk.core.interrupted import Interrupted
+from specdesk.engine.build_facts import Device, DeviceKind
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.loaded import LoadedPair
@@ -229,7 +230,9 @@ class TestTuning:
         assert any(notice.startswith("tuned: keys cached as q8_0;") for notice in notices)
 
     def test_the_record_tells_the_layers_of_each(self, tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
+        gpu = Device("CUDA0", "a GPU", DeviceKind.GPU, 10**10, 10**10)
         monkeypatch.setattr("specdesk.engine.resolve.supports_gpu", lambda: True)
+        monkeypatch.setattr("specdesk.engine.resolve.devices", lambda: (gpu,))
         pretend(monkeypatch, CHEAP_Q4_0)
         Tuner().tune(replace(settings_of(tiny_pair), n_gpu_layers=2, draft_n_gpu_layers=1))
         (path,) = records()
