@@ -31,7 +31,7 @@ def test_the_settings_say_what_was_found(pair: Sequence[object]) -> None:
     exact = answer(*PROMPT, *pair)["settings"]["exact"]
     assert exact["width"] == 9
     assert exact["n_ctx"] == 512
-    assert set(exact["settings"]) == {"cache_type_k", "cache_type_v", "repack"}
+    assert set(exact["settings"]) == {"cache_type_k", "cache_type_v", "repack", "flash_attention"}
     assert answer(*PROMPT[:-1], *pair)["settings"]["exact"] is None
 
 
