@@ -203,17 +203,27 @@ def test_a_template_that_fails_is_said_when_it_is_used_with_a_way_out(open_chat:
 
 
 def test_many_models_do_not_delay_the_first_paint(open_chat: Start, tiny_pair: TinyPair) -> None:
-    """By the time of the processor, which others on this machine use too."""
+    """By the time of the processor, which others on this machine use too, and beside a start without them: where two
+    programs share a core, each counts more of it than alone; so the lesser of two counts."""
+
+    def spent_s() -> float:
+        chat = open_chat("--target", tiny_pair.target)
+        chat.see("specdesk")
+        spent = psutil.Process(chat.child.pid).cpu_times()
+        chat.type(QUIT)
+        assert chat.ended() == 0
+        return float(spent.user + spent.system)
+
+    before_s = min(spent_s(), spent_s())
     folder = paths.models_dir()
     content = write_stub(folder / "m000.gguf").read_bytes()
     for number in range(1, 300):
         (folder / f"m{number:03}.gguf").write_bytes(content)
     for number in range(5):
         (folder / f"damaged{number}.gguf").write_bytes(content[: 20 + number])
-    chat = open_chat("--target", tiny_pair.target)
-    chat.see("specdesk")
-    spent = psutil.Process(chat.child.pid).cpu_times()
-    assert spent.user + spent.system < 1.5
+    many_s = min(spent_s(), spent_s())
+    assert many_s < before_s + 0.5
+    assert many_s < 2.5
 
 
 def test_what_was_saved_holds_unless_an_option_says_otherwise(tiny_pair: TinyPair) -> None:
