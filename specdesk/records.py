@@ -56,7 +56,7 @@ def settings_record(info: EngineInfo, options: AnswerOptions) -> dict[str, Any]:
         "main_gpu": info.placing.main_gpu,
         "tensor_split": list(info.placing.tensor_split),
         "load_mode": info.placing.load_mode.value,
-        "engine": info.library.value,
+        "engine": info.native.value,
         "exact": asdict(info.exact) if info.exact is not None else None,
         "tuned": asdict(info.tuned) if info.tuned is not None else None,
         "drafts_limited_by": info.limit or None,

@@ -21,7 +21,7 @@ PROVEN_LOOKAHEAD = 4
 """Draft tokens per target pass where claims are tried, whether they pay or not."""
 
 
-class Library(StrEnum):
+class NativeLibrary(StrEnum):
     """What computes."""
 
     LLAMA = "llama"
@@ -32,7 +32,7 @@ class Library(StrEnum):
     @property
     def full_name(self) -> str:
         """As its makers write it."""
-        return "ik_llama.cpp" if self is Library.IK else "llama.cpp"
+        return "ik_llama.cpp" if self is NativeLibrary.IK else "llama.cpp"
 
 
 class LoadMode(StrEnum):
@@ -95,5 +95,5 @@ class EngineSettings:
     cache_type_v: CacheType | None = None
     """The same for values."""
     placing: Placing = ANYWHERE
-    engine: Library | None = Library.LLAMA
+    engine: NativeLibrary | None = NativeLibrary.LLAMA
     """What computes; None: what is measured to be faster."""

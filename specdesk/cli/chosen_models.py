@@ -11,7 +11,7 @@ from specdesk.cli.text_files import text_of
 from specdesk.core.names import DrafterName
 from specdesk.errors import ModelError, UsageError
 from specdesk.hub.here.chosen import Chosen, absent, of_pair, remembered
-from specdesk.settings import EngineSettings, Library, Placing
+from specdesk.settings import EngineSettings, NativeLibrary, Placing
 
 
 def engine_settings(
@@ -43,7 +43,7 @@ def engine_settings(
         Placing(
             options.main_gpu, () if options.tensor_split is None else shares(options.tensor_split), options.load_mode
         ),
-        None if options.engine is EngineChoice.AUTO else Library(options.engine.value),
+        None if options.engine is EngineChoice.AUTO else NativeLibrary(options.engine.value),
     )
 
 

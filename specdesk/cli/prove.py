@@ -74,7 +74,7 @@ def prove(
         for note in notes(drafted, wanted=lookahead, widest=pair.info.widest, limit=limit):
             say(note)
         loaded["exact" if exact else "default"] = asdict(pair.info)
-        libraries.add(pair.info.library.full_name)
+        libraries.add(pair.info.native.full_name)
         waiting.now(f"{len(claims)} of {n_claims} claims tried ...")
         return pair
 

@@ -8,7 +8,7 @@ from specdesk.engine.build_facts import Device
 from specdesk.engine.gpus import seen_gpus
 from specdesk.engine.requirement import BUILD_OPTIONS, install_command
 from specdesk.errors import UsageError
-from specdesk.settings import EngineSettings, Library
+from specdesk.settings import EngineSettings, NativeLibrary
 
 
 def wants_gpu(settings: EngineSettings) -> bool:
@@ -20,7 +20,7 @@ def wants_gpu(settings: EngineSettings) -> bool:
 
 def refuse_unfit(settings: EngineSettings, gpus: Sequence[Device]) -> None:
     """Raises UsageError for layers on a GPU, or one GPU among several, that the build cannot use; it can use `gpus`."""
-    if settings.engine is Library.IK:
+    if settings.engine is NativeLibrary.IK:
         _refuse_on_ik(settings)
     _refuse_placing(settings, gpus)
     for flag, n in (("--gpu-layers", settings.n_gpu_layers), ("--draft-gpu-layers", settings.draft_n_gpu_layers)):

@@ -9,7 +9,7 @@ from specdesk.engine.cache_settings import Invariance
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.tuning.tuned import Tuned
 from specdesk.memory import F16, CacheTypes
-from specdesk.settings import ANYWHERE, Library, Placing
+from specdesk.settings import ANYWHERE, NativeLibrary, Placing
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class EngineInfo:
     cache: CacheTypes = F16
     """How the target's keys and values are cached."""
     placing: Placing = ANYWHERE
-    library: Library = Library.LLAMA
+    native: NativeLibrary = NativeLibrary.LLAMA
     """What computes."""
 
     def lookahead(self, options: AnswerOptions) -> int:

@@ -24,7 +24,7 @@ from specdesk.engine.profiles import Profiles
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType
-from specdesk.settings import Library
+from specdesk.settings import NativeLibrary
 
 MAX_WIDTH = 9
 """Widest pass that is tried: a draft of 8 and the token before it."""
@@ -43,8 +43,8 @@ _AS_GIVEN = CacheSettings(CacheType.F16, CacheType.F16, repack=True)
 _MIXED = replace(_AS_GIVEN, cache_type_k=CacheType.Q8_0)
 """Keys and values of two types: llama.cpp's one-token pass then keeps to the attention kernel of the wider ones."""
 _CHOICES = {
-    Library.LLAMA: (_AS_GIVEN, _MIXED, replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False)),
-    Library.IK: (replace(_AS_GIVEN, repack=False, flash_attention=False),),
+    NativeLibrary.LLAMA: (_AS_GIVEN, _MIXED, replace(_AS_GIVEN, repack=False), replace(_MIXED, repack=False)),
+    NativeLibrary.IK: (replace(_AS_GIVEN, repack=False, flash_attention=False),),
 }
 """Settings to try, in the order of what they cost. Without repacking every pass is slower (by a quarter for a Q4_K_M
 model on an AVX-512 machine), so it is given up only where nothing else has any width. ik_llama.cpp's passes are
@@ -95,7 +95,7 @@ def _read(kept: Any) -> Invariance | None:
 
 
 def _probe_choices(path: Path, options: LoadOptions, stop: StopFlag, *, keeps_types: bool = False) -> Invariance:
-    choices = list(_CHOICES[options.library])
+    choices = list(_CHOICES[options.native])
     as_given = _AS_GIVEN
     if keeps_types:
         k, v = options.cache_type_k, options.cache_type_v

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from specdesk.engine.cache_settings import CacheSettings
 from specdesk.memory import CacheType
-from specdesk.settings import ANYWHERE, Library, Placing
+from specdesk.settings import ANYWHERE, NativeLibrary, Placing
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class LoadOptions:
     """Whether weights are laid out anew for faster products on this CPU."""
     flash_attention: bool = True
     """Whether attention is computed piece by piece, by kernels of its own."""
-    library: Library = Library.LLAMA
+    native: NativeLibrary = NativeLibrary.LLAMA
     within_training: bool = False
     """Whether the cache is to hold no more tokens than the model was trained for, where that is known."""
     placing: Placing = ANYWHERE

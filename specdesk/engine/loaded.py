@@ -22,7 +22,7 @@ from specdesk.engine.gguf import check_gguf
 from specdesk.engine.info import EngineInfo, ModelInfo
 from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
-from specdesk.engine.machine import library, machine, model_identity
+from specdesk.engine.machine import machine, model_identity, native_facts
 from specdesk.engine.memory_check import check_memory
 from specdesk.engine.message import Message
 from specdesk.engine.native.choice import choose
@@ -125,7 +125,7 @@ class LoadedPair:
             drafting.limit,
             cache=CacheTypes(target.options.cache_type_k, target.options.cache_type_v),
             placing=settings.placing,
-            library=engine,
+            native=engine,
         )
 
     def chat(self, messages: Sequence[Message], options: AnswerOptions) -> Iterator[Event]:
@@ -185,7 +185,7 @@ class LoadedPair:
 
     def machine(self) -> dict[str, object]:
         """The processor, the devices, the build of llama.cpp and what else computes, as JSON data."""
-        return {**machine(), **library(self.info.library)}
+        return {**machine(), **native_facts(self.info.native)}
 
     def close(self) -> None:
         """Free the models, and keep what was learned of them. May be called twice."""

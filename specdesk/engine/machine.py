@@ -12,9 +12,9 @@ import llama_cpp
 from specdesk.engine.build import devices
 from specdesk.engine.llama import N_BATCH
 from specdesk.engine.load_options import LoadOptions
-from specdesk.engine.native.ik.library import installed_version
+from specdesk.engine.native.ik.binding import installed_version
 from specdesk.errors import ModelError
-from specdesk.settings import Library
+from specdesk.settings import NativeLibrary
 
 _HEAD = 16 * 2**20
 """More than the metadata and the table of tensors take, which decide what is computed and how."""
@@ -46,7 +46,7 @@ def setting(path: Path, options: LoadOptions) -> dict[str, object]:
         "n_batch": N_BATCH,
         **_split(options),
         **_attention(options),
-        **library(options.library),
+        **native_facts(options.native),
     }
 
 
@@ -62,9 +62,9 @@ def _attention(options: LoadOptions) -> dict[str, object]:
     return {} if options.flash_attention else {"flash_attention": False}
 
 
-def library(which: Library) -> dict[str, object]:
+def native_facts(which: NativeLibrary) -> dict[str, object]:
     """What computes, where that is not llama.cpp; as JSON data."""
-    return {} if which is Library.LLAMA else {"library": which, "ik_llama_cpp_python": installed_version()}
+    return {} if which is NativeLibrary.LLAMA else {"library": which, "ik_llama_cpp_python": installed_version()}
 
 
 def model_identity(path: Path) -> dict[str, Any]:

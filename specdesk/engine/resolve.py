@@ -23,7 +23,7 @@ from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.engine.weights import supports_gpu
 from specdesk.errors import ModelError, UsageError
 from specdesk.memory import CacheType, CacheTypes, ModelSize
-from specdesk.settings import EngineSettings, Library, LoadMode
+from specdesk.settings import EngineSettings, LoadMode, NativeLibrary
 
 Notify = Callable[[str], None]
 
@@ -45,9 +45,9 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
     Raises UsageError for one that this build of llama.cpp, or ik_llama.cpp, cannot honour.
     """
     n_threads = _threads(settings.n_threads, notify)
-    if settings.engine is Library.IK:
+    if settings.engine is NativeLibrary.IK:
         _check_ik(settings)
-    gpus = _gpus() if settings.engine is not Library.IK and supports_gpu() else []
+    gpus = _gpus() if settings.engine is not NativeLibrary.IK and supports_gpu() else []
     refuse_unfit(settings, gpus)
     layers = _layers(settings, gpus, notify)
     options = LoadOptions(
@@ -57,7 +57,7 @@ def as_given(settings: EngineSettings, notify: Notify) -> Loading:
         settings.cache_type_k or CacheType.F16,
         settings.cache_type_v or CacheType.F16,
         repack=_repacks(settings, notify),
-        library=settings.engine or Library.LLAMA,
+        native=settings.engine or NativeLibrary.LLAMA,
         placing=settings.placing,
     )
     return Loading(settings.draft, options, replace(options, n_gpu_layers=layers.draft, within_training=True), Tuned())
@@ -86,7 +86,7 @@ def as_tuned(settings: EngineSettings, profiles: Profiles, notify: Notify) -> Lo
         tuned = replace(tuned, n_threads=None)
     if settings.cache_type_k is not None:
         tuned = replace(tuned, cache_type_k=None)
-    return _applied(given, Tuned(tuned.draft) if settings.exact or settings.engine is Library.IK else tuned)
+    return _applied(given, Tuned(tuned.draft) if settings.exact or settings.engine is NativeLibrary.IK else tuned)
 
 
 def _record(settings: EngineSettings, given: Loading, profiles: Profiles) -> TunedRecord | None:
@@ -125,7 +125,7 @@ def _check_ik(settings: EngineSettings) -> None:
 
 def _repacks(settings: EngineSettings, notify: Notify) -> bool:
     """Whether weights may be laid out anew."""
-    if settings.engine is not Library.IK or settings.placing.load_mode is not LoadMode.MAP:
+    if settings.engine is not NativeLibrary.IK or settings.placing.load_mode is not LoadMode.MAP:
         return True
     notify("--load-mode map: weights are not laid out anew then, and ik_llama.cpp's wide passes cost more")
     return False

@@ -13,7 +13,6 @@ from specdesk.engine.native_log import native_log
 
 import llama_cpp  # isort: skip
 from specdesk.core.interrupted import Interrupted
-from specdesk.core.model_name import model_name
 from specdesk.engine.build import devices
 from specdesk.engine.gguf import check_gguf, read_tensors
 from specdesk.engine.load_options import LoadOptions
@@ -21,6 +20,7 @@ from specdesk.engine.native.llama_cache import LlamaCache
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.vocabulary import LlamaVocabulary, has_vocabulary
 from specdesk.errors import ModelError
+from specdesk.model_name import model_name
 from specdesk.settings import ANYWHERE, LoadMode, Placing
 
 _LAYOUTS: Final = {

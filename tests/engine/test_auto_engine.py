@@ -18,10 +18,10 @@ from specdesk.core.interrupted import Interrupted
 from specdesk.engine.child import ChildDiedError, in_child
 from specdesk.engine.native import choice
 from specdesk.engine.native.choice import choose
-from specdesk.engine.native.ik import library
+from specdesk.engine.native.ik import binding
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import EngineMissingError
-from specdesk.settings import EngineSettings, Library
+from specdesk.settings import EngineSettings, NativeLibrary
 from tests.tiny.gguf_models import TinyPair
 
 Answer = PairCosts | str | ChildDiedError
@@ -36,7 +36,7 @@ def costs(second: float) -> PairCosts:
 class Chooser:
     def __init__(self, pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> None:
         self.settings = EngineSettings(pair.target, pair.draft, 512, 1, engine=None)
-        self.answers: dict[Library, Answer] = {Library.LLAMA: costs(0.02), Library.IK: costs(0.01)}
+        self.answers: dict[NativeLibrary, Answer] = {NativeLibrary.LLAMA: costs(0.02), NativeLibrary.IK: costs(0.01)}
         self.said: list[str] = []
         self.n_measured = 0
         monkeypatch.setattr(choice, "in_child", self._in_child)
@@ -50,7 +50,7 @@ class Chooser:
             raise answer
         return answer
 
-    def choose(self, **changed: Any) -> Library:
+    def choose(self, **changed: Any) -> NativeLibrary:
         self.said.clear()
         return choose(replace(self.settings, **changed), self.said.append, StopFlag())
 
@@ -66,14 +66,14 @@ def chooser(tiny_pair: TinyPair, monkeypatch: pytest.MonkeyPatch) -> Chooser:
 def test_the_faster_one_computes_and_among_equals_llama_cpp(
     chooser: Chooser, llama_s: float, ik_s: float, chosen: str
 ) -> None:
-    chooser.answers = {Library.LLAMA: costs(llama_s), Library.IK: costs(ik_s)}
+    chooser.answers = {NativeLibrary.LLAMA: costs(llama_s), NativeLibrary.IK: costs(ik_s)}
     assert chooser.choose() == chosen
-    assert f"{Library(chosen).full_name}, by expected tokens per second" in chooser.said[-1]
+    assert f"{NativeLibrary(chosen).full_name}, by expected tokens per second" in chooser.said[-1]
 
 
 def test_it_is_measured_once_for_each_way_to_use_the_pair(chooser: Chooser) -> None:
     for _ in range(2):
-        assert chooser.choose() is Library.IK
+        assert chooser.choose() is NativeLibrary.IK
     assert chooser.n_measured == 2
     chooser.choose(speculate=False)
     chooser.choose(draft=None)
@@ -90,9 +90,9 @@ def test_it_is_measured_once_for_each_way_to_use_the_pair(chooser: Chooser) -> N
 def test_what_it_cannot_compute_is_left_to_llama_cpp_and_tried_again(
     chooser: Chooser, answer: Answer, reason: str
 ) -> None:
-    chooser.answers[Library.IK] = answer
+    chooser.answers[NativeLibrary.IK] = answer
     for n in (2, 4):
-        assert chooser.choose() is Library.LLAMA
+        assert chooser.choose() is NativeLibrary.LLAMA
         assert chooser.said[-1].startswith("--engine auto: llama.cpp, since ")
         assert reason in chooser.said[-1]
         assert chooser.n_measured == n
@@ -103,14 +103,14 @@ def test_where_it_is_absent_nothing_is_measured(chooser: Chooser, monkeypatch: p
         raise EngineMissingError("it is not installed")
 
     monkeypatch.setattr(choice, "ik_library", absent)
-    assert chooser.choose() is Library.LLAMA
+    assert chooser.choose() is NativeLibrary.LLAMA
     assert chooser.said == ["--engine auto: llama.cpp, since it is not installed"]
     assert chooser.n_measured == 0
 
 
 @pytest.mark.parametrize(("changed", "reason"), [({"exact": True}, "exact mode"), ({"cache_type_k": "q4_0"}, "q4_0")])
 def test_options_that_only_llama_cpp_takes_decide(chooser: Chooser, changed: dict[str, Any], reason: str) -> None:
-    assert chooser.choose(**changed) is Library.LLAMA
+    assert chooser.choose(**changed) is NativeLibrary.LLAMA
     assert reason in chooser.said[0]
     assert chooser.n_measured == 0
 
@@ -136,5 +136,5 @@ def test_a_pair_is_measured_with_either(tiny_pair: TinyPair) -> None:
     found = choice.measured(settings)
     assert isinstance(found, PairCosts)
     assert found.draft is not None
-    with_ik = choice.measured(replace(settings, engine=Library.IK))
-    assert isinstance(with_ik, str) == (library.installed_version() is None)
+    with_ik = choice.measured(replace(settings, engine=NativeLibrary.IK))
+    assert isinstance(with_ik, str) == (binding.installed_version() is None)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from specdesk.engine.loaded import LoadedPair
-from specdesk.engine.native.ik import library
+from specdesk.engine.native.ik import binding
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.resolve import as_given, as_tuned
 from specdesk.engine.stop import StopFlag
@@ -22,18 +22,18 @@ from specdesk.engine.tuning.tuned import Tuned
 from specdesk.engine.tuning.tuned_records import TunedRecord, TunedRecords
 from specdesk.errors import EngineMissingError, UsageError
 from specdesk.memory import CacheType
-from specdesk.settings import EngineSettings, Library, LoadMode, Placing
+from specdesk.settings import EngineSettings, LoadMode, NativeLibrary, Placing
 from tests.tiny.gguf_models import TinyPair
 
 
 def settings(pair: TinyPair, **given: Any) -> EngineSettings:
-    return EngineSettings(pair.target, pair.draft, 512, **{"n_threads": 1, "engine": Library.IK, **given})
+    return EngineSettings(pair.target, pair.draft, 512, **{"n_threads": 1, "engine": NativeLibrary.IK, **given})
 
 
 def test_both_models_are_loaded_with_it(tiny_pair: TinyPair) -> None:
-    for engine in Library:
+    for engine in NativeLibrary:
         loading = as_given(settings(tiny_pair, engine=engine), lambda _: None)
-        assert (loading.target_options.library, loading.draft_options.library) == (engine, engine)
+        assert (loading.target_options.native, loading.draft_options.native) == (engine, engine)
         assert loading.target_options.repack
 
 
@@ -65,7 +65,7 @@ def test_of_what_was_tuned_with_llama_cpp_only_the_draft_counts(tiny_pair: TinyP
     profiles = Profiles(tmp_path / "profiles", lambda _: None)
     found = Tuned(n_threads=1, cache_type_k=CacheType.Q8_0)
     TunedRecords(tiny_pair.target, tiny_pair.draft, profiles).put(TunedRecord(found, 0, 0, 1.0, 2.0))
-    for engine, tuned in ((Library.LLAMA, found), (Library.IK, Tuned())):
+    for engine, tuned in ((NativeLibrary.LLAMA, found), (NativeLibrary.IK, Tuned())):
         given = replace(settings(tiny_pair, engine=engine), n_threads=None)
         assert as_tuned(given, profiles, lambda _: None).tuned == tuned
 
@@ -81,8 +81,8 @@ def test_where_it_is_absent_that_is_said_with_what_to_type(
     def absent(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(library, "version", absent)
-    library.ik_library.cache_clear()
+    monkeypatch.setattr(binding, "version", absent)
+    binding.ik_library.cache_clear()
     with pytest.raises(EngineMissingError) as missing:
         LoadedPair(settings(tiny_pair, measure=False), lambda _: None, StopFlag())
     assert "ik-llama-cpp-python is not installed" in missing.value.message

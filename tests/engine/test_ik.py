@@ -27,16 +27,16 @@ from specdesk.engine.invariance import find_invariance
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.loaded import LoadedPair
-from specdesk.engine.native.ik import layouts, library
+from specdesk.engine.native.ik import binding, layouts
+from specdesk.engine.native.ik.binding import VERSION, ik_library, installed_version
 from specdesk.engine.native.ik.cache import CACHE_TYPES
-from specdesk.engine.native.ik.library import VERSION, ik_library, installed_version
 from specdesk.engine.options import AnswerOptions
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.session import Session
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import EngineMissingError, ModelError
 from specdesk.memory import CacheType
-from specdesk.settings import EngineSettings, Library, LoadMode, Placing
+from specdesk.settings import EngineSettings, LoadMode, NativeLibrary, Placing
 from tests.engine import test_law_tiny, test_llama
 from tests.engine.conftest import N_CTX, N_THREADS, OpenLM, WriteModel
 from tests.engine.test_law_tiny import ALARM, PValue
@@ -46,11 +46,11 @@ from tests.tiny.gguf_models import GEMMA, MAMBA, TARGET, TinyPair
 if installed_version() is None:
     pytest.skip(f"ik-llama-cpp-python=={VERSION} is not installed (specdesk[ik])", allow_module_level=True)
 
-OPTIONS = LoadOptions(N_CTX, N_THREADS, 0, library=Library.IK)
+OPTIONS = LoadOptions(N_CTX, N_THREADS, 0, native=NativeLibrary.IK)
 WITHOUT_FLASH = replace(OPTIONS, flash_attention=False)
 
-LOAD_ALL = "from specdesk.settings import Library\n" + test_llama.LOAD_ALL.replace(
-    "LoadOptions(64, 1, 0)", "LoadOptions(64, 1, 0, library=Library.IK)"
+LOAD_ALL = "from specdesk.settings import NativeLibrary\n" + test_llama.LOAD_ALL.replace(
+    "LoadOptions(64, 1, 0)", "LoadOptions(64, 1, 0, native=NativeLibrary.IK)"
 )
 
 
@@ -108,11 +108,11 @@ def test_a_pair_answers_as_its_target_does_alone(tiny_pair: TinyPair, drafts: Lo
 
 
 def test_a_loaded_pair_answers_with_it_and_says_so(quantized_pair: TinyPair) -> None:
-    how = EngineSettings(quantized_pair.target, quantized_pair.draft, N_CTX, N_THREADS, engine=Library.IK)
+    how = EngineSettings(quantized_pair.target, quantized_pair.draft, N_CTX, N_THREADS, engine=NativeLibrary.IK)
     for exact in (False, True):
         texts = []
         with LoadedPair(replace(how, exact=exact), lambda _: None, StopFlag()) as pair:
-            assert pair.info.library is Library.IK
+            assert pair.info.native is NativeLibrary.IK
             assert pair.machine()["ik_llama_cpp_python"] == VERSION
             for k in (0, 3):
                 answer = Answer()
@@ -127,7 +127,7 @@ def test_auto_takes_one_of_both_and_says_which(tiny_pair: TinyPair) -> None:
     said: list[str] = []
     settings = EngineSettings(tiny_pair.target, tiny_pair.draft, N_CTX, N_THREADS, engine=None)
     with LoadedPair(settings, said.append, StopFlag()) as pair:
-        chosen = pair.info.library
+        chosen = pair.info.native
     assert [line for line in said if line.startswith(f"--engine auto: {chosen.full_name}, by expected")]
 
 
@@ -176,7 +176,7 @@ class TestBesideLlamaCpp:
 
     def test_which_one_is_loaded_first_makes_no_difference(self, tiny_pair: TinyPair) -> None:
         code = (
-            "import sys; from specdesk.engine.native.ik.library import ik_library; ik_library(); "
+            "import sys; from specdesk.engine.native.ik.binding import ik_library; ik_library(); "
             f"sys.argv[1:] = [{str(tiny_pair.target)!r}]\n"
         )
         done = subprocess.run([sys.executable, "-c", code + LOAD_ALL], capture_output=True, text=True, check=False)
@@ -207,7 +207,7 @@ class TestExact:
     def test_another_library_s_findings_are_not_its_own(self, write_model: WriteModel, tmp_path: Path) -> None:
         path, said = write_model(TARGET), list[str]()
         profiles = Profiles(tmp_path / "profiles", said.append)
-        for options in (OPTIONS, replace(OPTIONS, library=Library.LLAMA)):
+        for options in (OPTIONS, replace(OPTIONS, native=NativeLibrary.LLAMA)):
             find_invariance(path, options, profiles, said.append, StopFlag())
         assert sum("probing" in line for line in said) == 2
 
@@ -349,26 +349,26 @@ class TestTheLibraryItself:
         def absent(name: str) -> str:
             raise PackageNotFoundError(name)
 
-        monkeypatch.setattr(library, "version", absent)
+        monkeypatch.setattr(binding, "version", absent)
         assert installed_version() is None
         assert "is not installed" in self.refusal()
 
     def test_of_another_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(library, "version", lambda _: "0.2.0")
+        monkeypatch.setattr(binding, "version", lambda _: "0.2.0")
         assert f"{VERSION}, not 0.2.0" in self.refusal()
 
     def test_without_its_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(library, "find_spec", lambda _: None)
+        monkeypatch.setattr(binding, "find_spec", lambda _: None)
         assert "without its lib" in self.refusal()
 
     def test_that_is_none(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         broken = tmp_path / "libllama.so"
         broken.write_bytes(b"nothing")
-        monkeypatch.setattr(library, "_path", lambda: broken)
+        monkeypatch.setattr(binding, "_path", lambda: broken)
         assert "cannot be loaded" in self.refusal()
 
     def test_that_lacks_a_function(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(library._FUNCTIONS, "llama_is_not_there", (None,))
+        monkeypatch.setitem(binding._FUNCTIONS, "llama_is_not_there", (None,))
         assert "llama_is_not_there" in self.refusal()
 
     @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ class TestTheLibraryItself:
     )
     def test_of_another_layout(self, monkeypatch: pytest.MonkeyPatch, which: str, struct: str) -> None:
         known: dict[str, Any] = getattr(layouts, which)
-        monkeypatch.setattr(library, which, {**known, "n_ubatch": 511})
+        monkeypatch.setattr(binding, which, {**known, "n_ubatch": 511})
         assert f"{struct}, n_ubatch = 512" in self.refusal()
 
     def test_on_a_processor_that_lacks_what_it_was_compiled_for(
@@ -386,6 +386,6 @@ class TestTheLibraryItself:
         info.write_text("processor\t: 0\nflags\t\t: fpu sse4_2 avx f16c\n")
         for machine, missing in (("aarch64", ""), ("x86_64", "AVX2, FMA")):
             monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
-            assert library._missing_instructions(info) == missing
-        monkeypatch.setattr(library, "_missing_instructions", lambda: missing)
+            assert binding._missing_instructions(info) == missing
+        monkeypatch.setattr(binding, "_missing_instructions", lambda: missing)
         assert "AVX2, FMA" in self.refusal()

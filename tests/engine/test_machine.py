@@ -12,7 +12,7 @@ from specdesk.engine.load_options import LoadOptions
 from specdesk.engine.machine import setting
 from specdesk.errors import ModelError
 from specdesk.memory import CacheType
-from specdesk.settings import Library
+from specdesk.settings import NativeLibrary
 
 OPTIONS = LoadOptions(n_ctx=64, n_threads=2, n_gpu_layers=0)
 
@@ -26,7 +26,7 @@ def test_the_key_has_all_that_decides(monkeypatch: pytest.MonkeyPatch, tmp_path:
     keys.append(setting(model, replace(OPTIONS, cache_type_k=CacheType.Q8_0)))
     keys.append(setting(model, replace(OPTIONS, repack=False)))
     keys.append(setting(model, replace(OPTIONS, flash_attention=False)))
-    keys.append(setting(model, replace(OPTIONS, library=Library.IK)))
+    keys.append(setting(model, replace(OPTIONS, native=NativeLibrary.IK)))
     model.write_bytes(b"GGUF two")
     keys.append(setting(model, OPTIONS))
     model.write_bytes(b"GGUF two and more")

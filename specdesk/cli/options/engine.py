@@ -11,7 +11,7 @@ import typer
 
 from specdesk.cli.checks import are_shares, within
 from specdesk.memory import CacheType
-from specdesk.settings import CONTEXTS, DEFAULT_N_CTX, Library, LoadMode
+from specdesk.settings import CONTEXTS, DEFAULT_N_CTX, LoadMode, NativeLibrary
 
 _PANEL: Final = "Engine"
 
@@ -22,8 +22,8 @@ class EngineChoice(StrEnum):
     """What --engine takes."""
 
     AUTO = "auto"
-    LLAMA = Library.LLAMA.value
-    IK = Library.IK.value
+    LLAMA = NativeLibrary.LLAMA.value
+    IK = NativeLibrary.IK.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

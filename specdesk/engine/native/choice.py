@@ -13,13 +13,13 @@ from specdesk.engine.calibrate import find_pair_costs
 from specdesk.engine.child import ChildDiedError, in_child
 from specdesk.engine.llama import LlamaLM
 from specdesk.engine.machine import setting
-from specdesk.engine.native.ik.library import ik_library
+from specdesk.engine.native.ik.binding import ik_library
 from specdesk.engine.profiles import Profiles
 from specdesk.engine.resolve import as_tuned
 from specdesk.engine.stop import StopFlag
 from specdesk.errors import SpecdeskError
 from specdesk.paths import profiles_dir
-from specdesk.settings import EngineSettings, Library
+from specdesk.settings import EngineSettings, NativeLibrary
 
 _STANDING: Final = tuple(0.8**k for k in range(1, 9))
 """How likely the first, the first two, ... tokens of a draft stand, in texts of no particular kind."""
@@ -28,13 +28,13 @@ _DEPTH: Final = 256
 _KIND: Final = "engine"
 
 
-def choose(settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag) -> Library:
+def choose(settings: EngineSettings, notify: Callable[[str], None], stop: StopFlag) -> NativeLibrary:
     """The library with more expected tokens per second; `notify` hears which, and why.
 
     Measuring loads the models once with each, the first time for this pair and machine. What the second library cannot
     do, and a process that it brings to its end, means llama.cpp. Raises Interrupted if stopped.
     """
-    with_ik = replace(settings, engine=Library.IK)
+    with_ik = replace(settings, engine=NativeLibrary.IK)
     profiles = Profiles(profiles_dir(), notify)
     try:
         _check(settings, profiles)
@@ -47,19 +47,19 @@ def choose(settings: EngineSettings, notify: Callable[[str], None], stop: StopFl
         }
     except SpecdeskError as error:
         notify(f"--engine auto: llama.cpp, since {error.message}")
-        return Library.LLAMA
+        return NativeLibrary.LLAMA
     paces = _read(profiles.get(_KIND, key))
     if paces is None:
         notify("--engine auto: measuring llama.cpp and ik_llama.cpp, once on this machine")
-        found = [_pace(settings, engine, stop) for engine in Library]
+        found = [_pace(settings, engine, stop) for engine in NativeLibrary]
         for said in found:
             if isinstance(said, str):
                 notify(f"--engine auto: llama.cpp, since {said}")
-                return Library.LLAMA
+                return NativeLibrary.LLAMA
         paces = [speed for speed in found if isinstance(speed, float)]
         profiles.put(_KIND, key, paces)
-    chosen = list(Library)[fastest([Candidate(speed, changes) for changes, speed in enumerate(paces)])]
-    speeds = ", ".join(f"{engine.full_name} {speed:.1f}" for engine, speed in zip(Library, paces, strict=True))
+    chosen = list(NativeLibrary)[fastest([Candidate(speed, changes) for changes, speed in enumerate(paces)])]
+    speeds = ", ".join(f"{engine.full_name} {speed:.1f}" for engine, speed in zip(NativeLibrary, paces, strict=True))
     notify(f"--engine auto: {chosen.full_name}, by expected tokens per second ({speeds})")
     return chosen
 
@@ -68,12 +68,12 @@ def _check(settings: EngineSettings, profiles: Profiles) -> None:
     """Raises SpecdeskError, with the reason, where there is nothing to choose."""
     if settings.exact:
         raise SpecdeskError("exact mode has other costs, and no choice is made for it")
-    loading = as_tuned(replace(settings, engine=Library.LLAMA), profiles, _silent)
+    loading = as_tuned(replace(settings, engine=NativeLibrary.LLAMA), profiles, _silent)
     if loading.target_options.n_gpu_layers or loading.draft_options.n_gpu_layers:
         raise SpecdeskError("layers go to a GPU")
 
 
-def _pace(settings: EngineSettings, engine: Library, stop: StopFlag) -> float | str:
+def _pace(settings: EngineSettings, engine: NativeLibrary, stop: StopFlag) -> float | str:
     """Expected tokens per second; or, in words, why there is no telling."""
     try:
         costs = in_child(measured, (replace(settings, engine=engine),), stop)
@@ -99,7 +99,7 @@ def measured(settings: EngineSettings) -> PairCosts | str:
 
 def _read(kept: Any) -> list[float] | None:
     """The record as it was kept; None if it is not one."""
-    valid = isinstance(kept, list) and len(kept) == len(Library) and all(isinstance(pace, float) for pace in kept)
+    valid = isinstance(kept, list) and len(kept) == len(NativeLibrary) and all(isinstance(pace, float) for pace in kept)
     return kept if valid else None
 
 

@@ -10,7 +10,7 @@ from specdesk.engine.native.ik.weights import IkWeights
 from specdesk.engine.native.protocol import NativeWeights
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.weights import Weights
-from specdesk.settings import Library
+from specdesk.settings import NativeLibrary
 
 
 def load_weights(
@@ -21,6 +21,6 @@ def load_weights(
     Raises: ModelError, with the library's own reason, for a file that is missing, broken or unsupported, and for a
     library that is not here or cannot do as the options say; Interrupted when `stop` is set.
     """
-    if options.library is Library.IK:
+    if options.native is NativeLibrary.IK:
         return IkWeights(path, options, stop, progress)
     return Weights(path, options.n_gpu_layers, stop, repack=options.repack, progress=progress, placing=options.placing)

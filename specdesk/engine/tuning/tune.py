@@ -27,7 +27,7 @@ from specdesk.engine.tuning.tuned import Tuned, TunedDraft
 from specdesk.engine.tuning.tuned_records import TunedRecord
 from specdesk.errors import ModelError, UsageError
 from specdesk.memory import CacheType
-from specdesk.settings import EngineSettings, Library
+from specdesk.settings import EngineSettings, NativeLibrary
 
 __all__ = ["Report", "tune", "undo"]
 
@@ -48,7 +48,7 @@ def tune(settings: EngineSettings, notify: Notify, progress: Callable[[str], Non
     small for the prompts; ModelError for files that cannot be loaded or do not fit each other; StorageError if the disk
     has no room or refuses; Interrupted if stopped.
     """
-    if settings.engine is Library.IK:
+    if settings.engine is NativeLibrary.IK:
         raise UsageError("tune tries llama.cpp alone", "leave --engine out; a draft that it makes serves both")
     kept = Kept(settings, notify)
     with alone(), kept.files:

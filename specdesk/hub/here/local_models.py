@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from specdesk.core.interrupted import Interrupted
-from specdesk.core.model_name import model_name
 from specdesk.core.pairing import Model, Verdict, judge
 from specdesk.errors import ModelError, StorageError
 from specdesk.hub.gguf.header import GgufHeader, read_header, read_tokens
@@ -20,6 +19,7 @@ from specdesk.hub.here.fitness import why_unfit
 from specdesk.hub.here.model_files import Found, at, below, single
 from specdesk.hub.stopping import Never, Stop
 from specdesk.memory import ModelSize
+from specdesk.model_name import model_name
 from specdesk.paths import added_file, headers_file, models_dir
 from specdesk.split_names import parts_beside, split_part
 

@@ -73,7 +73,7 @@ class ChatHeader(Horizontal):
             lookahead=plain if k == 0 else "K auto" if options.lookahead is None else f"K {k}",
             exact="" if info.exact is None else "exact",
             seed=f"seed {'new each answer' if options.seed is None else options.seed}",
-            engine=f"{info.library.full_name} {'GPU' if info.on_gpu else 'CPU'}",
+            engine=f"{info.native.full_name} {'GPU' if info.on_gpu else 'CPU'}",
         )
         self.add_class("-known")
         self._lay()

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from specdesk.core.interrupted import Interrupted
 from specdesk.engine.load_options import LoadOptions
+from specdesk.engine.native.ik.binding import ik_library
 from specdesk.engine.native.ik.cache import IkCache
-from specdesk.engine.native.ik.library import ik_library
 from specdesk.engine.native_log import native_log
 from specdesk.engine.stop import StopFlag
 from specdesk.engine.weights import Weights

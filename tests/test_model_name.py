@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdesk.core.model_name import formats, model_name
+from specdesk.model_name import formats, model_name
 
 
 @pytest.mark.parametrize(
